@@ -1,0 +1,178 @@
+"""What a student calls: check(softmax) says whether an answer is right and, if not, what is wrong; hint(softmax) helps.
+
+In a clone of the course the reference is asked; in a class's kit, which has no reference, its outputs were recorded.
+"""
+
+import gzip
+import inspect
+import json
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+from autograder.judge import Verdict, failure, judge
+from autograder.key import PUBLIC_SEED, Key, key_of
+from autograder.probe import probe
+from autograder.report import as_html, as_text, marks_line
+
+RECORDED = Path(__file__).with_name("recorded")
+_hints_opened = {}
+
+
+def check(answer):
+    """Try an answer on the public cases, show what came out, and return the marks.
+
+    answer: the function or class that an exercise asked for (or its name)
+    Raises nothing of its own: whatever is wrong with the answer is said in a sentence.
+    """
+    namespace = inspect.currentframe().f_back.f_globals
+    name = _name_of(answer, namespace)
+    if name is None:
+        return _say(f"`check` knows no exercise {_called(answer)!r}. It knows: {', '.join(known())}.")
+    if isinstance(answer, str):
+        if name not in namespace:
+            return _show(_missing(name))
+        answer = namespace[name]
+    if inspect.isclass(namespace.get(name)) and type(answer) is namespace[name]:
+        return _say(f"Give `check` the class itself, check({name}), not an instance of it.")
+    verdict = _verdict(name, {**namespace, name: answer})
+    if not verdict.right and (first := _to_mend_first(name, namespace)):
+        words = f"`{name}` calls your `{first}`, which is not right yet: mend `{first}` first, then check again."
+        verdict = Verdict(**{**vars(verdict), "note": words})
+    return _show(verdict)
+
+
+def hint(answer):
+    """Open the next hint of an exercise, from the general to the particular; never the answer."""
+    name = _name_of(answer, inspect.currentframe().f_back.f_globals)
+    if name is None:
+        return _say(f"`hint` knows no exercise {_called(answer)!r}. It knows: {', '.join(known())}.")
+    hints = key(name).hints
+    opened = _hints_opened[name] = min(_hints_opened.get(name, 0) + 1, len(hints) + 1)
+    lines = [f"Hint {number + 1} of {len(hints)}: {text}" for number, text in enumerate(hints[:opened])]
+    if opened > len(hints):
+        lines.append("There are no more hints: read the docstring once more, and try the smallest input by hand.")
+    return _say("\n".join(lines))
+
+
+@cache
+def _recorded():
+    """The keys in the kit's records, by name; empty in a clone of the course."""
+    keys = {}
+    for path in sorted(RECORDED.glob("*.json.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            keys.update({record["name"]: Key(**record) for record in json.load(file)})
+    return keys
+
+
+def known():
+    """The names of the exercises that can be checked here."""
+    if _recorded():
+        return list(_recorded())
+    from autograder.exercises import chapters, exercises
+
+    return [exercise.name for chapter in chapters() for exercise in exercises(chapter)]
+
+
+@cache
+def key(name):
+    """The key to an exercise with the public cases: recorded in a kit, worked out in a clone."""
+    if _recorded():
+        return _recorded()[name]
+    from autograder.exercises import find, uses
+
+    return key_of(find(name), PUBLIC_SEED, uses=uses(name))
+
+
+def _verdict(name, namespace):
+    return judge(key(name), probe(key(name).request, namespace))
+
+
+def _to_mend_first(name, namespace):
+    """The first of the student's own functions that the exercise calls and that is itself not right."""
+    for used in key(name).uses:
+        own = used in namespace and not getattr(namespace[used], "__module__", "").startswith("solutions")
+        if own and used in known() and not _verdict(used, namespace).right:
+            return used
+    return None
+
+
+def _name_of(answer, namespace):
+    """Which exercise an object answers: by the name that the notebook gave it, else by its own."""
+    if isinstance(answer, str):
+        return answer if answer in known() else None
+    for name in known():
+        if name in namespace and namespace[name] is answer:
+            return name
+    own = [getattr(answer, "__name__", None), type(answer).__name__]
+    return next((name for name in own if name in known()), None)
+
+
+def _called(answer):
+    return answer if isinstance(answer, str) else getattr(answer, "__name__", type(answer).__name__)
+
+
+def _missing(name):
+    return failure(key(name), f"There is no `{name}` here yet: run the cell that defines it, and keep its name.")
+
+
+class Marks(float):
+    """The marks of one check. A notebook shows them in words; nbgrader reads the number."""
+
+    def __new__(cls, verdict):
+        marks = super().__new__(cls, verdict.marks)
+        marks.words = marks_line(verdict)
+        return marks
+
+    def __repr__(self):
+        return self.words
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {"text/plain": f"{float(self)}", "text/html": f"<span style='opacity:.6'>{self.words}</span>"}
+
+
+def _kernel():
+    """The running notebook's shell; None in a terminal."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell if getattr(shell, "kernel", None) is not None else None
+
+
+def _display(text, html):
+    if _kernel() is None:
+        print(text)
+    else:
+        from IPython.display import publish_display_data
+
+        publish_display_data({"text/plain": text, "text/html": html})
+
+
+def _show(verdict):
+    _display(as_text(verdict), as_html(verdict))
+    return Marks(verdict)
+
+
+def _say(text):
+    paragraphs = "".join(f"<div>{line}</div>" for line in _escaped(text).split("\n"))
+    _display(text.replace("`", ""), f"<div style='border-left:4px solid #8a6fae;padding:.6em .9em'>{paragraphs}</div>")
+
+
+def _escaped(text):
+    from html import escape
+
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
+
+
+def _explain_missing_name(shell, kind, error, trace, tb_offset=None):
+    """check(softmax) before softmax exists is a NameError of Python's: say it in our words."""
+    cell = shell.history_manager.input_hist_raw[-1] if shell.history_manager.input_hist_raw else ""
+    called = re.search(r"\b(?:check|hint)\(\s*(\w+)\s*\)", cell)
+    if called and called.group(1) == getattr(error, "name", None) and error.name in known():
+        shell.displayhook(_show(_missing(error.name)))
+    else:
+        shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+
+
+if _kernel() is not None:
+    _kernel().set_custom_exc((NameError,), _explain_missing_name)
