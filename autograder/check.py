@@ -8,10 +8,11 @@ import inspect
 import json
 import re
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from autograder.judge import Verdict, failure, judge
+from autograder.judge import difference, failure, judge
 from autograder.key import PUBLIC_SEED, Key, key_of
 from autograder.probe import probe
 from autograder.report import as_html, as_text, marks_line
@@ -20,7 +21,7 @@ RECORDED = Path(__file__).with_name("recorded")
 _hints_opened = {}
 
 
-def check(answer):
+def check(answer=None):
     """Try an answer on the public cases, show what came out, and return the marks.
 
     answer: the function or class that an exercise asked for (or its name)
@@ -29,25 +30,24 @@ def check(answer):
     namespace = inspect.currentframe().f_back.f_globals
     name = _name_of(answer, namespace)
     if name is None:
-        return _say(f"`check` knows no exercise {_called(answer)!r}. It knows: {', '.join(known())}.")
+        return _say(_not_known("check", answer))
     if isinstance(answer, str):
         if name not in namespace:
             return _show(_missing(name))
         answer = namespace[name]
     if inspect.isclass(namespace.get(name)) and type(answer) is namespace[name]:
         return _say(f"Give `check` the class itself, check({name}), not an instance of it.")
-    verdict = _verdict(name, {**namespace, name: answer})
-    if not verdict.right and (first := _to_mend_first(name, namespace)):
-        words = f"`{name}` calls your `{first}`, which is not right yet: mend `{first}` first, then check again."
-        verdict = Verdict(**{**vars(verdict), "note": words})
-    return _show(verdict)
+    try:
+        return _show(_verdict(name, {**namespace, name: answer}))
+    except KeyboardInterrupt:
+        return _show(failure(key(name), f"You stopped `{name}` before it came back: is there a loop without an end?"))
 
 
-def hint(answer):
+def hint(answer=None):
     """Open the next hint of an exercise, from the general to the particular; never the answer."""
     name = _name_of(answer, inspect.currentframe().f_back.f_globals)
     if name is None:
-        return _say(f"`hint` knows no exercise {_called(answer)!r}. It knows: {', '.join(known())}.")
+        return _say(_not_known("hint", answer))
     hints = key(name).hints
     opened = _hints_opened[name] = min(_hints_opened.get(name, 0) + 1, len(hints) + 1)
     lines = [f"Hint {number + 1} of {len(hints)}: {text}" for number, text in enumerate(hints[:opened])]
@@ -67,12 +67,14 @@ def _recorded():
 
 
 def known():
-    """The names of the exercises that can be checked here."""
+    """The names of the exercises that can be checked here, one by one: a later chapter is read only when it must be."""
     if _recorded():
-        return list(_recorded())
+        yield from _recorded()
+        return
     from autograder.exercises import chapters, exercises
 
-    return [exercise.name for chapter in chapters() for exercise in exercises(chapter)]
+    for chapter in chapters():
+        yield from (exercise.name for exercise in exercises(chapter))
 
 
 @cache
@@ -86,31 +88,48 @@ def key(name):
 
 
 def _verdict(name, namespace):
-    return judge(key(name), probe(key(name).request, namespace))
+    verdict = judge(key(name), probe(key(name).request, namespace))
+    if verdict.right or verdict.unwritten or not (first := _to_mend_first(name, namespace)):
+        return verdict
+    words = f"`{name}` calls your `{first}`, which is not right yet: mend `{first}` first, then check again."
+    return replace(verdict, note=words)
 
 
 def _to_mend_first(name, namespace):
     """The first of the student's own functions that the exercise calls and that is itself not right."""
     for used in key(name).uses:
-        own = used in namespace and not getattr(namespace[used], "__module__", "").startswith("solutions")
-        if own and used in known() and not _verdict(used, namespace).right:
+        own = used in namespace and not str(getattr(namespace[used], "__module__", "")).startswith("solutions")
+        if own and used in known() and not _is_right(used, namespace):
             return used
     return None
+
+
+def _is_right(name, namespace):
+    outcomes = probe(key(name).request, namespace)
+    return not any(difference(key(name), number, outcome) for number, outcome in enumerate(outcomes))
 
 
 def _name_of(answer, namespace):
     """Which exercise an object answers: by the name that the notebook gave it, else by its own."""
     if isinstance(answer, str):
         return answer if answer in known() else None
-    for name in known():
+    for name in known() if answer is not None else ():
         if name in namespace and namespace[name] is answer:
             return name
     own = [getattr(answer, "__name__", None), type(answer).__name__]
-    return next((name for name in own if name in known()), None)
+    return next((name for name in known() if name in own), None)
 
 
-def _called(answer):
-    return answer if isinstance(answer, str) else getattr(answer, "__name__", type(answer).__name__)
+def _not_known(asked, answer):
+    """What to say of something that answers no exercise."""
+    names = ", ".join(known())
+    if answer is None:
+        return f"Say what to {asked}, such as {asked}({next(known())}). There are: {names}."
+    if not isinstance(answer, str) and not callable(answer):
+        kind = type(answer).__name__
+        return f"Give `{asked}` a function or class itself, such as {asked}({next(known())}); this is of type {kind}."
+    called = answer if isinstance(answer, str) else getattr(answer, "__name__", type(answer).__name__)
+    return f"`{asked}` knows no exercise {called!r}. It knows: {names}."
 
 
 def _missing(name):
@@ -141,7 +160,8 @@ def _kernel():
 
 def _display(text, html):
     if _kernel() is None:
-        print(text)
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        print(text.encode(encoding, "replace").decode(encoding))  # a terminal may lack a letter
     else:
         from IPython.display import publish_display_data
 
@@ -167,11 +187,13 @@ def _escaped(text):
 def _explain_missing_name(shell, kind, error, trace, tb_offset=None):
     """check(softmax) before softmax exists is a NameError of Python's: say it in our words."""
     cell = shell.history_manager.input_hist_raw[-1] if shell.history_manager.input_hist_raw else ""
-    called = re.search(r"\b(?:check|hint)\(\s*(\w+)\s*\)", cell)
-    if called and called.group(1) == getattr(error, "name", None) and error.name in known():
-        shell.displayhook(_show(_missing(error.name)))
-    else:
+    called = re.search(r"\b(check|hint)\(\s*(\w+)\s*\)", cell)
+    if not called or called.group(2) != getattr(error, "name", None) or error.name not in known():
         shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+    elif called.group(1) == "hint":
+        hint(error.name)
+    else:
+        shell.displayhook(_show(_missing(error.name)))
 
 
 if _kernel() is not None:

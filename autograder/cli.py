@@ -36,7 +36,8 @@ def plain_errors():
     try:
         yield
     except (ValueError, RuntimeError, OSError) as error:
-        Console(stderr=True).print(f"course: {error}", style="red", highlight=False)
+        words = " ".join(str(error).split())
+        Console(stderr=True).print(f"course: {words}", style="red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error
 
 
@@ -124,7 +125,8 @@ def check(file: Annotated[Path, typer.Argument(help="A notebook (.ipynb) or a Py
     with plain_errors():
         verdicts = check_file(file)
     for verdict in verdicts:
-        console.print(as_text(verdict), markup=False, highlight=False, style="green" if verdict.right else "")
+        style = "green" if verdict.right else ""
+        console.print(as_text(verdict), markup=False, highlight=False, soft_wrap=True, style=style)
         console.print()
     right = sum(verdict.right for verdict in verdicts)
     marks, points = (sum(getattr(each, what) for each in verdicts) for what in ("marks", "points"))

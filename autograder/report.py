@@ -45,7 +45,7 @@ def matrices(difference):
     if difference.got["shape"] != difference.want["shape"] or "array" not in difference.want:
         return None
     want, got = numbers(difference.want), numbers(difference.got)
-    if want.size == 0 or want.dtype.kind == "c":
+    if want.size == 0 or "c" in (want.dtype.kind, got.dtype.kind):
         return None
     leading = tuple(difference.index[:-2]) if want.ndim > 2 else ()
     if want.ndim > 2:
@@ -72,13 +72,15 @@ def as_text(verdict):
         if shown := matrices(verdict.difference):
             for title, matrix in zip((f"{shown[0]}, wanted", f"{shown[0]}, yours"), shown[1:], strict=True):
                 lines.append(f"  {title}:")
-                lines += [
-                    f"    {line}" for line in np.array2string(matrix, precision=3, suppress_small=True).split("\n")
-                ]
+                lines += [f"    {line}" for line in _as_lines(matrix)]
         lines += [f"  - {shows}" for shows in verdict.failed] + [f"  + {shows}" for shows in verdict.passed]
     if verdict.printed:
         lines.append(f"  your code printed: {verdict.printed.strip()[:200]}")
     return "\n".join(lines)
+
+
+def _as_lines(matrix):
+    return np.array2string(matrix, max_line_width=200, precision=3, suppress_small=True).split("\n")
 
 
 def as_html(verdict):
