@@ -172,27 +172,28 @@ def grade_all(classroom, chapter, again):
 
 
 def show_results(classroom, chapter):
-    """The table of a class: a line a student."""
+    """The table of a class: a line a student, a numbered column an exercise."""
     from autograder.exercises import exercises
 
     every = exercises(chapter)
-    table = Table(title=chapter, show_lines=False)
+    table = Table(title=chapter, title_justify="left", caption=_legend(every), caption_justify="left")
     table.add_column("student", no_wrap=True)
-    for exercise in every:
-        table.add_column(exercise.name.replace("_", "_\u200b"), justify="right")
-    table.add_column("total", justify="right")
-    table.add_column("diagnosis", ratio=1)
-    for result in classroom.results(chapter):
+    for number in range(1, len(every) + 1):
+        table.add_column(str(number), justify="right", no_wrap=True)
+    table.add_column("total", justify="right", no_wrap=True)
+    table.add_column("diagnosis", no_wrap=True, overflow="ellipsis")
+    results = classroom.results(chapter)
+    for result in results:
         marks = ["-" if marks is None else f"{marks:g}" for marks in result.marks.values()]
         table.add_row(result.student, *marks, f"{result.total:g}", result.diagnosis)
-    table.add_section()
-    points = [exercise.points for exercise in every]
-    table.add_row("out of", *(f"{each:g}" for each in points), f"{sum(points):g}", "")
-    wide = Console(width=max(console.width, 170)) if not console.is_terminal else console
-    wide.print(table)
-    waiting = sum(len(result.to_read) for result in classroom.results(chapter))
-    if waiting:
+    # In a log there is no edge to fit in: each diagnosis stays one whole line.
+    (console if console.is_terminal else Console(width=400)).print(table)
+    if waiting := sum(len(result.to_read) for result in results):
         console.print(f"{waiting} written answers wait to be read in formgrader.")
+
+
+def _legend(every):
+    return ", ".join(f"{number} {each.name} ({each.points:g})" for number, each in enumerate(every, start=1))
 
 
 def show_places(classroom):
@@ -239,16 +240,16 @@ def verify(chapter: ONE_CHAPTER = None, as_json: AS_JSON = False):
 
 
 def _show_reports(reports):
-    table = Table("chapter", "exercise", "cases", "mistakes", "alternatives", "mutants", "")
+    table = Table()
+    for heading in ("exercise", "cases", "mistakes", "others", "mutants", ""):
+        table.add_column(heading, no_wrap=True)
     for report in reports:
-        mutants = f"{report.mutants_killed}+{report.mutants_equivalent} of {report.mutants}"
         table.add_row(
-            report.chapter,
             report.name,
             str(report.cases),
-            f"{report.mistakes_diagnosed} of {report.mistakes}",
-            f"{report.alternatives_accepted} of {report.alternatives}",
-            mutants,
+            f"{report.mistakes_diagnosed}/{report.mistakes}",
+            f"{report.alternatives_accepted}/{report.alternatives}",
+            f"{report.mutants_killed}+{report.mutants_equivalent}/{report.mutants}",
             "ok" if report.ok else "FAULT",
         )
     console.print(table)

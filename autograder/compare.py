@@ -15,7 +15,7 @@ TOLERANCE = {
     "complex64": (1e-4, 1e-5),
     "complex128": (1e-6, 1e-8),
 }
-PRECISION = ["bfloat16", "float16", "float32", "float64"]
+PRECISION = ["bfloat16", "float16", "float32", "float64", "float128"]
 SMALL = 0.01  # the least that counts as "the largest expected value"
 WORDS = {"numpy": "a numpy array", "torch": "a torch tensor", "scalar": "a number", "float": "a number"}
 

@@ -24,7 +24,8 @@ class Verdict:
     difference: Difference | None = None  # in the first case that failed
     case: dict | None = None  # that case's request
     printed: str = ""
-    note: str = ""
+    note: str = ""  # what the marks owe to other exercises
+    remark: str = ""  # worth saying of a right answer
 
     @property
     def right(self):
@@ -50,7 +51,7 @@ def judge(key, outcomes):
     wrong = [number for number, found in enumerate(differences) if found]
     passed = tuple(shows for shows, found in zip(key.shows, differences, strict=True) if not found)
     if not wrong:
-        return Verdict(key.name, key.points, passed, note=_remark(key, outcomes))
+        return Verdict(key.name, key.points, passed, remark=_remark(key, outcomes))
     first, failed = wrong[0], tuple(key.shows[number] for number in wrong)
     hints, reach = _explanation(key, outcomes, wrong)
     sentence = " ".join(hints) + reach or differences[first].sentence
@@ -145,7 +146,10 @@ def _explanation(key, outcomes, wrong):
         if len(hints) == 1:
             same = [n for n in wrong if "value" in known[n] and _same(key, outcomes[n], known[n])]
             telling = sum(difference(key, n, known[n]) is not None for n in same)
-            if telling > explained:
+            fails_more = telling > explained and any(
+                difference(key, n, known[n]) for n in range(len(outcomes)) if n not in wrong
+            )
+            if telling > explained and not fails_more:  # who made it would have failed those cases too
                 best, explained = hints, telling
     if explained >= 2 and explained > len(wrong) / 2:
         return best, f" This explains {explained} of the {len(wrong)} cases that fail."

@@ -61,7 +61,7 @@ def as_text(verdict):
     """The verdict for a terminal."""
     if verdict.right:
         tried = "".join(f"\n  + {shows}" for shows in verdict.passed)
-        note = f"\n{verdict.note}" if verdict.note else ""
+        note = "".join(f"\n{line}" for line in (verdict.note, verdict.remark) if line)
         return f"{verdict.name}: right, {marks_line(verdict)}. Tried:{tried}{note}"
     lines = [f"{verdict.name}: not right yet, {marks_line(verdict)}.", verdict.sentence]
     lines += [verdict.note] if verdict.note else []
@@ -88,7 +88,7 @@ def as_html(verdict):
     name = f"<code>{escape(verdict.name)}</code>"
     if verdict.right:
         tried = escape(" · ".join(verdict.passed))
-        note = f"<div>{escape(verdict.note)}</div>" if verdict.note else ""
+        note = "".join(f"<div>{_with_code(line)}</div>" for line in (verdict.note, verdict.remark) if line)
         head = f"<b style='color:{GREEN}'>✓ {name} is right</b> — {marks_line(verdict)}"
         return f"<div style='{BOX.format(GREEN)}'>{head}<div style='opacity:.75'>Tried: {tried}</div>{note}</div>"
     parts = [

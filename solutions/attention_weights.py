@@ -3,6 +3,8 @@
 Letters: T_q queries (decoder steps), T_k keys (source positions), d_q, d_k, d_v their sizes, V the vocabulary.
 """
 
+import math
+
 import numpy as np
 
 
@@ -27,7 +29,7 @@ def scaled_dot_scores(queries, keys):
 
     Source: Vaswani et al. 2017, section 3.2.1.
     """
-    return dot_scores(queries, keys) / np.sqrt(queries.shape[-1])  # (T_q, T_k)
+    return dot_scores(queries, keys) / math.sqrt(queries.shape[-1])  # (T_q, T_k)
 
 
 def linear_scores(queries, keys, W, b):

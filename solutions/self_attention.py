@@ -47,7 +47,7 @@ def padding_mask(tokens, pad_id):
     """Allow every position to attend to real tokens only, never to padding.
 
     tokens:  (B, T) integer token ids
-    pad_id:  the id that fills the end of short sequences
+    pad_id:  the id that fills up short sequences, at either end
     returns  (B, 1, T) bool, True where the key is a real token; it broadcasts over the queries
     """
     return (tokens != pad_id)[:, None, :]  # (B, 1, T)

@@ -134,12 +134,6 @@ def padding_by_inversion(tokens, pad_id):
     return mask
 
 
-@answers("padding_mask")
-def padding_by_lengths(tokens, pad_id):
-    lengths = (tokens != pad_id).sum(dim=1)
-    return torch.arange(tokens.shape[1])[None, None] < lengths[:, None, None]
-
-
 @answers("causal_mask")
 def causal_by_comparison(T):
     position = torch.arange(T)

@@ -82,6 +82,7 @@ class ScaledDotScores(Exercise):
         yield Case("as many queries and keys as numbers", queries=array(rng, 5, 5), keys=array(rng, 5, 5))
         yield Case("vectors of one number are not scaled", queries=array(rng, 3, 1), keys=array(rng, 2, 1))
         yield Case("one query and one key", queries=array(rng, 1, 6), keys=array(rng, 1, 6))
+        yield Case("float32", queries=array(rng, 2, 6, dtype=F32), keys=array(rng, 3, 6, dtype=F32))
         yield Case("transposed views", queries=array(rng, 3, 2).T, keys=array(rng, 3, 4).T)
 
     mistakes = [
@@ -105,7 +106,7 @@ class ScaledDotScores(Exercise):
         Mistake("Rows are to belong to queries; yours belong to keys.", "(queries, keys) /", "(keys, queries) /"),
     ]
     equivalent = {
-        "return dot_scores(queries, keys) / np.sqrt(queries.shape[1])": "The last axis of a matrix is axis 1.",
+        "return dot_scores(queries, keys) / math.sqrt(queries.shape[1])": "The last axis of a matrix is axis 1.",
     }
 
 
@@ -140,7 +141,7 @@ class LinearScores(Exercise):
         Mistake("The bias b is missing.", "from_keys[None, :] + b", "from_keys[None, :]"),
         Mistake("The bias is added twice: a pair has one b.", "from_keys[None, :] + b", "from_keys[None, :] + 2 * b"),
         Mistake(
-            "There is a tanh around the score. The lecture's linear score has none: that is what it will suffer from.",
+            "There is a tanh around the score; the lecture's linear score is the bare sum.",
             "return from_queries[:, None] + from_keys[None, :] + b",
             "return np.tanh(from_queries[:, None] + from_keys[None, :] + b)",
         ),
@@ -308,7 +309,7 @@ class MaskedSoftmax(Exercise):
 
     mistakes = [
         Mistake(
-            "The mask comes after softmax: forbidden scores have already taken their share, and rows lack it.",
+            "The mask comes after softmax: forbidden scores took their share before it, so rows sum to less than one.",
             "softmax(np.where(some_allowed, allowed_scores, 0.0), axis)",
             "softmax(scores, axis) * mask",
         ),
@@ -382,7 +383,7 @@ class ContextVector(Exercise):
     mistakes = [
         Mistake("The weights are transposed: the sum is to run over the keys.", "weights @", "weights.T @"),
         Mistake("The values are transposed: the sum is to run over their rows.", "@ values", "@ values.T"),
-        Mistake("That is a mean: nothing is left to divide by.", "weights @ values", "weights @ values / len(values)"),
+        Mistake("That is a mean: the weights leave nothing to divide by.", "@ values", "@ values / len(values)"),
         Mistake(
             "You took the one value with the largest weight. That is hard attention; here all values are mixed.",
             "weights @ values",
@@ -435,7 +436,7 @@ class Attend(Exercise):
         Mistake("The mask is not used.", " if mask is None else masked_softmax(scores, mask)", ""),
         Mistake("The mask is read the wrong way round: True means allowed.", "scores, mask)", "scores, ~mask)"),
         Mistake(
-            "The mask comes after softmax: forbidden keys have already taken their share, and rows lack it.",
+            "The mask comes after softmax: forbidden keys took their share before it, so rows sum to less than one.",
             "masked_softmax(scores, mask)",
             "softmax(scores) * mask",
         ),
@@ -519,17 +520,18 @@ QUESTIONS = (
     Question(
         "why_rnn_forgets",
         3,
-        "A plain RNN has one state of fixed size and rewrites it at every step, h_t = tanh(W h_{t-1} + U x_t). What a "
-        "token put there k steps ago reaches the last state only through k such steps: its influence is a product of "
-        "k Jacobians, each of them W with its rows scaled by the slopes of tanh, which are at most one. If these "
-        "factors shrink vectors, the product, and with it the gradient, fades exponentially with k, while newer tokens "
-        "take the room in the state. Attention keeps the states of all positions. The context c_t = sum_i alpha_{t,i} "
-        "h_i is one weighted sum away from each: state h_i arrives with the factor alpha_{t,i}, however far back i is, "
-        "and the gradient takes the same short way. The weights depend on the query, so each decoder step can look at "
-        "what it needs, and no single state has to carry the whole input.",
-        "- 1 point: the state has a fixed size and is rewritten at each step, so old content passes through all.\n"
-        "- 1 point: its influence (or gradient) is a product of k factors and fades exponentially where they shrink.\n"
-        "- 1 point: attention reaches each position's state directly, by a weight that knows no distance.",
+        "The first word reaches the last state only through the product J_T J_{T-1} ... J_2, one factor a step, "
+        "with J_k = diag(1 - h_k^2) W_h. The slopes 1 - h_k^2 are at most one. Where W_h does not stretch, the "
+        "product shrinks exponentially with the distance; where it stretches, training becomes unstable. A larger "
+        "state gives room: more facts fit side by side, and one vector for a whole sentence is a narrow place of "
+        "its own. But it leaves the product as long as it was, and its factors as small. Gates change the "
+        "factors. An LSTM carries its cell over by addition, c_t = f_t * c_{t-1} + ..., so along the cell the "
+        "factor is the forget gate f_t, which the network can hold near one for what is worth keeping; the GRU "
+        "mixes old and new state in the same way. The influence then fades slowly, but it is still a product over "
+        "every step.",
+        "- 1 point: the influence is a product of one Jacobian a step and fades exponentially where they shrink.\n"
+        "- 1 point: a larger state gives room, but leaves the number of factors and their size as they are.\n"
+        "- 1 point: gates let a factor stay near one along an additive path; fading becomes slower and does not end.",
     ),
     Question(
         "linear_score_blind",
@@ -541,8 +543,8 @@ QUESTIONS = (
         "the same context, and the gradient of w_q and b is zero. The query matters only when the differences between "
         "the keys' scores depend on it: in a dot product, or in v . tanh(W s_t + U h_i), where tanh keeps the sum from "
         "falling into two parts.",
-        "- 1 point: the score is a sum of a query's part (with b) and a key's.\n"
-        "- 1 point: in row t the query's part is one constant, and softmax cancels it (with the reason).\n"
-        "- 1 point: so all queries get the same weights; only a product or a tanh of the sum would tie query and key.",
+        "- 1 point: in row t the query's part and b are one constant, and softmax cancels it (with the formula).\n"
+        "- 1 point: so w_q and b receive no gradient through the weights, and all queries get the same weights.\n"
+        "- 1 point: tanh of the sum ties query and key: how much a key gains depends on the query (an example helps).",
     ),
 )

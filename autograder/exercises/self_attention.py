@@ -158,6 +158,7 @@ class PaddingMask(Exercise):
         other = torch.where(tokens == 0, 9, tokens)
         other[0, 1], other[0, 3] = 0, 11
         yield Case("padding at the end", tokens=tokens, pad_id=0)
+        yield Case("padding at the beginning", tokens=tokens.flip(1), pad_id=0)
         yield Case("a pad_id of 9, so that 0 is a real token", tokens=other, pad_id=9)
         yield Case("a batch of one without padding, int32", tokens=tokens[:1].int(), pad_id=0)
         yield Case("a sequence of nothing but padding", tokens=tokens * torch.tensor([[1], [0], [1]]), pad_id=0)
