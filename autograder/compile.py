@@ -8,6 +8,7 @@ import jupytext
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pybtex.database import parse_file
+from pybtex.richtext import Text
 
 from autograder.exercise import imports_of
 from autograder.exercises import ROOT, chapters, exercises, find, known_chapter, questions
@@ -21,7 +22,11 @@ WELCOME = """\
 **How this notebook works.** Read, and run the cells from top to bottom. Where a cell says `# YOUR CODE HERE`, write
 your answer in place of the line below it, run the cell, then run the check under it. The check says what is right or
 what is wrong and why; run it as often as you like. Stuck? Write `hint(name)` in a cell of your own."""
+SOLVED = """\
+**This notebook is solved.** Each exercise holds the course's own answer, and each written question a model answer with
+the rubric by which it is read. There are other right answers."""
 ANSWER_HERE = "YOUR ANSWER HERE"
+IN_THE_BOOK = "*(The book shows a figure here, drawn from a recorded run.)*"
 
 
 def filename(chapter):
@@ -36,7 +41,7 @@ def compile_chapter(chapter, solved=False):
     """
     try:
         return _compile(known_chapter(chapter), solved)
-    except ValueError as error:
+    except (ValueError, SyntaxError) as error:
         raise ValueError(f"book/en/{chapter}.md: {error}") from error
 
 
@@ -72,13 +77,16 @@ def _compile(chapter, solved):
             exercise = _imported_exercise(cell.source, chapter)
             answered.append(exercise.name)
             cells += _exercise_cells(exercise, solved)
-        elif cell.cell_type == "code" and "book-only" not in tags:
+        elif "book-only" in tags:
+            if not cells or cells[-1].source != IN_THE_BOOK:
+                cells.append(new_markdown_cell(IN_THE_BOOK))
+        elif cell.cell_type == "code":
             hidden = {"jupyter": {"source_hidden": True}} if "hide-input" in tags else {}
             cells.append(new_code_cell(cell.source, metadata={**hidden, "tags": [DEMO]}))
     _agree("exercises", [exercise.name for exercise in exercises(chapter)], answered)
     _agree("questions", [question.name for question in questions(chapter)], asked)
     _imports_are_there(chapter, cells)
-    cells[1:1] = [new_markdown_cell(WELCOME), _graded(new_code_cell(SETUP), "setup", locked=True)]
+    cells[1:1] = [new_markdown_cell(SOLVED if solved else WELCOME), _graded(new_code_cell(SETUP), "setup", locked=True)]
     for cell, name in zip(cells, _ids(cells), strict=True):
         cell.id = name
     metadata = {
@@ -115,11 +123,11 @@ def _question(chapter, name):
 
 
 def _question_cells(question, title, plain, lines, solved):
-    text = plain.inline("\n".join(lines)).strip("\n")
+    text = plain.passage("\n".join(lines))
     marks = f"{question.points:g} marks, read by a person"
     answer = f"**Model answer.** {question.answer}\n\n**Rubric.**\n\n{question.rubric}" if solved else ANSWER_HERE
     return [
-        new_markdown_cell(f"### {title} ({marks})\n\n{text}"),
+        new_markdown_cell(f"### {plain.inline(title)} ({marks})\n\n{text}"),
         _graded(new_markdown_cell(answer), f"question-{question.name}", points=question.points, solution=True),
     ]
 
@@ -167,10 +175,13 @@ def _graded(cell, grade_id, points=None, solution=False, locked=False):
 
 
 def _agree(what, in_exam, in_chapter):
+    if missing := [name for name in in_exam if name not in in_chapter]:
+        raise ValueError(f"the {what} {', '.join(missing)} of the exam are missing in the chapter")
+    if len(set(in_chapter)) < len(in_chapter):
+        raise ValueError(f"one of the {what} comes twice: {', '.join(in_chapter)}")
     if in_exam != in_chapter:
-        raise ValueError(
-            f"the {what} of the exam are {in_exam}, those of the chapter {in_chapter}: same names, same order"
-        )
+        orders = f"{', '.join(in_chapter)}; in the exam: {', '.join(in_exam)}"
+        raise ValueError(f"the {what} have another order than in the exam. In the chapter: {orders}")
 
 
 def _imports_are_there(chapter, cells):
@@ -205,15 +216,17 @@ def _citations():
 
 
 def _citation(entry):
-    names = [" ".join([*person.prelast_names, *person.last_names]) for person in entry.persons["author"]]
+    people = [" ".join([*person.prelast_names, *person.last_names]) for person in entry.persons["author"]]
+    names = [_without_latex(name) for name in people]
     short = names[0] if len(names) == 1 else " and ".join(names) if len(names) == 2 else f"{names[0]} et al."
-    fields = {key: value.replace("{", "").replace("}", "") for key, value in entry.fields.items()}
-    where = fields.get("journal") or fields.get("booktitle") or fields.get("note") or fields.get("howpublished") or ""
-    return (
-        short,
-        fields["year"],
-        f"{', '.join(names)} ({fields['year']}). *{fields['title']}*.{f' {where}.' if where else ''}",
-    )
+    fields = {key: _without_latex(value) for key, value in entry.fields.items()}
+    places = [fields[key] for key in ("journal", "booktitle", "institution", "howpublished", "note") if key in fields]
+    full = " ".join([f"{', '.join(names)} ({fields['year']}).", f"*{fields['title']}*.", *(f"{p}." for p in places)])
+    return short, fields["year"], full
+
+
+def _without_latex(text):
+    return str(Text.from_latex(text))
 
 
 @cache

@@ -78,6 +78,7 @@ class SelfAttention(nn.Module):
     """One head of self-attention: project x three ways, attend, and return one vector a position.
 
     Parameters (nn.Linear without bias): `query` and `key`, d_model -> d_k, and `value`, d_model -> d_v.
+    It has no other parameters or buffers, and no dropout.
 
     Source: Vaswani et al. 2017, section 3.2.
     """
