@@ -17,7 +17,7 @@ test: $(READY)
 	$(BIN)/python -m pytest
 
 bench: $(READY)
-	$(BIN)/python -m tests.bench
+	$(BIN)/python tests/bench.py
 
 lint: $(READY)
 	$(BIN)/ruff check

@@ -41,6 +41,8 @@ def check(answer=None):
         return _show(_verdict(name, {**namespace, name: answer}))
     except KeyboardInterrupt:
         return _show(failure(key(name), f"You stopped `{name}` before it came back: is there a loop without an end?"))
+    except Exception as error:  # of an object that breaks whatever looks at it
+        return _show(failure(key(name), f"`{name}` could not be tried: a {type(error).__name__} came up on the way."))
 
 
 def hint(answer=None):
@@ -137,18 +139,15 @@ def _missing(name):
 
 
 class Marks(float):
-    """The marks of one check. A notebook shows them in words; nbgrader reads the number."""
+    """The marks of one check: a number, which nbgrader reads, that a notebook shows in words."""
 
     def __new__(cls, verdict):
         marks = super().__new__(cls, verdict.marks)
         marks.words = marks_line(verdict)
         return marks
 
-    def __repr__(self):
-        return self.words
-
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        return {"text/plain": f"{float(self)}", "text/html": f"<span style='opacity:.6'>{self.words}</span>"}
+    def _repr_html_(self):
+        return f"<span style='opacity:.6'>{self.words}</span>"
 
 
 def _kernel():

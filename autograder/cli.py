@@ -36,7 +36,8 @@ def plain_errors():
     try:
         yield
     except (ValueError, RuntimeError, OSError) as error:
-        words = " ".join(str(error).split())
+        named = isinstance(error, OSError) and error.filename
+        words = f"{error.filename}: {error.strerror}" if named else " ".join(str(error).split())
         Console(stderr=True).print(f"course: {words}", style="red", markup=False, highlight=False, soft_wrap=True)
         raise typer.Exit(2) from error
 
@@ -93,7 +94,7 @@ def notebooks(solved: SOLVED = None):
         with progress(len(chapters()), "solved") as step:
             for chapter in chapters():
                 step(write_solved(chapter, solved).name)
-        console.print(f"Solved notebooks: {solved.resolve()}")
+        console.print(f"Solved notebooks: {solved.resolve()}", soft_wrap=True)
 
 
 @app.command()

@@ -5,6 +5,8 @@ import sysconfig
 import warnings
 
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+from nbgrader.converters import base
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
@@ -23,8 +25,9 @@ from nbgrader.preprocessors import (
 )
 from sqlalchemy.exc import SAWarning
 
-from autograder.grading.preprocessors import ForgivingExporter, GradeAnswers, HideRubrics, SaveMarks
-from autograder.grading.restore import RestoreCells, adopt_renamed
+from autograder.grading.preprocessors import ClearMarkedSolutions, GradeAnswers, HideRubrics, SaveMarks
+from autograder.grading.reading import ForgivingExporter, files_to_copy, receive, timestamp_or_none
+from autograder.grading.restore import RestoreCells
 
 
 def configure(c):
@@ -34,10 +37,13 @@ def configure(c):
     scripts = sysconfig.get_path("scripts")
     if scripts not in os.environ.get("PATH", "").split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([scripts, os.environ.get("PATH", "")])
-    # The source is the release: stubs are cut when chapters are compiled, so there is no solution to clear.
+    # What lies beside a notebook is read before any door of nbgrader's opens, so these two are replaced.
+    base.find_all_files, CourseDirectory.get_existing_timestamp = files_to_copy, timestamp_or_none
+    # The source is the release: stubs are cut when chapters are compiled, so only an instructor's own have solutions.
     c.GenerateAssignment.preprocessors = [
         IncludeHeaderFooter,
         LockCells,
+        ClearMarkedSolutions,
         ClearOutput,
         CheckCellMetadata,
         ComputeChecksums,
@@ -48,7 +54,7 @@ def configure(c):
         CheckCellMetadata,
     ]
     c.Autograde.exporter_class = ForgivingExporter
-    c.Autograde.pre_convert_hook = adopt_renamed
+    c.Autograde.pre_convert_hook = receive
     c.Autograde.sanitize_preprocessors = [
         ClearOutput,
         RestoreCells,
@@ -68,4 +74,8 @@ def configure(c):
     c.GenerateFeedback.preprocessors = [HideRubrics, GetGrades, CSSHTMLHeaderPreprocessor]
     c.ClearMetadataPreprocessor.preserve_cell_metadata_mask = {"nbgrader", "tags"}
     c.ClearMetadataPreprocessor.clear_notebook_metadata = False
-    c.HTMLExporter.sanitize_html = True  # of what students wrote; a verdict has no script
+    c.HTMLExporter.sanitize_html = True  # by filters of ours, which also reach nbgrader's own templates
+    c.HTMLExporter.filters = {
+        "clean_html": "autograder.grading.pages.clean_html",
+        "markdown2html": "autograder.grading.pages.clean_markdown",
+    }

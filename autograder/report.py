@@ -47,8 +47,9 @@ def matrices(difference):
     want, got = numbers(difference.want), numbers(difference.got)
     if want.size == 0 or "c" in (want.dtype.kind, got.dtype.kind):
         return None
-    leading = tuple(difference.index[:-2]) if want.ndim > 2 else ()
-    if want.ndim > 2:
+    depth = max(want.ndim - 2, 0)
+    leading = (*difference.index, *[0] * depth)[:depth]  # a wrong dtype has no place: the first matrix shows it
+    if leading:
         want, got = want[leading], got[leading]
     want, got = np.atleast_2d(want), np.atleast_2d(got)
     if want.shape[0] > WIDEST or want.shape[1] > WIDEST:

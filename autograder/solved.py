@@ -11,9 +11,11 @@ from autograder.compile import NOTEBOOKS, as_json, compile_chapter, filename
 def write_solved(chapter, folder):
     """Write a chapter's solved notebook into a folder, outputs included; returns its path.
 
-    Raises ValueError for the folder of the student notebooks.
+    Raises ValueError for a file, and for the folder of the student notebooks.
     """
     path = Path(folder).resolve() / filename(chapter)
+    if path.parent.is_file():
+        raise ValueError(f"{folder} is a file; solved notebooks go into a folder")
     if path.parent == NOTEBOOKS:
         raise ValueError(f"{folder} holds the student notebooks; give the solved ones another folder")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -48,27 +48,25 @@ def questions(chapter):
     return [question for question in getattr(exam(chapter), "QUESTIONS", ()) if isinstance(question, Question)]
 
 
-@cache
-def _by_name():
-    every = [exercise for chapter in chapters() for exercise in exercises(chapter)]
-    by_name = {exercise.name: exercise for exercise in every}
-    if len(by_name) < len(every):
-        raise ValueError("two exercises have the same name")
-    return by_name
-
-
 def find(name):
     """The exercise of that name. Raises KeyError, naming the exercises, when there is none."""
-    if name not in _by_name():
-        raise KeyError(f"there is no exercise {name!r}; there are: {', '.join(_by_name())}")
-    return _by_name()[name]
+    for chapter in chapters():  # a later chapter is read only when it must be: it may import torch
+        for exercise in exercises(chapter):
+            if exercise.name == name:
+                return exercise
+    every = ", ".join(exercise.name for chapter in chapters() for exercise in exercises(chapter))
+    raise KeyError(f"there is no exercise {name!r}; there are: {every}")
 
 
 @cache
 def uses(name):
-    """The exercises that an exercise's reference calls, directly or through one another, first things first."""
-    found = []
-    for other in _by_name():
-        if other in find(name).names_used:
-            found += [deeper for deeper in (*uses(other), other) if deeper not in found]
+    """The exercises that an exercise's reference calls, directly or through one another, first things first.
+
+    They are of its own chapter or of one before it.
+    """
+    found, exercise = [], find(name)
+    for chapter in chapters()[: chapters().index(exercise.chapter) + 1]:
+        for other in exercises(chapter):
+            if other.name in exercise.names_used:
+                found += [deeper for deeper in (*uses(other.name), other.name) if deeper not in found]
     return found

@@ -17,11 +17,17 @@ from solutions.attention_weights import (
 )
 
 F32 = np.float32
-DOT = Code("lambda queries, keys: queries @ keys.T")
-OFFSET_DOT = Code("lambda queries, keys: queries[:, 1:] @ keys[:, 1:].T + queries[:, :1]")
+# No score here is one that an exercise asks for: the kit carries them.
+PRODUCT = Code("lambda queries, keys: 2 * queries[:, 1:2] * keys[:, 1] + queries[:, :1] * keys[:, 0]")
+OFFSET = Code("lambda queries, keys: queries[:, 1:2] * keys[:, 1] + queries[:, :1]")
 LOPSIDED = Code("lambda queries, keys: queries[:, :1] * keys[:, 0] - keys[:, 1]")  # exchanged arguments show
 FAR_APART = np.array([[0], [1000], [-3000]])  # to be added to three rows
 MIDDLE_EMPTY = np.array([[True], [False], [True]])  # of three rows
+
+# Two ways to go wrong, one thing to say.
+ZERO_IS_A_BID = "Forbidden scores are set to zero, but exp(0) is one: they take part of the weight."
+MASK_ADDED = "Adding a bool mask raises the allowed scores by one, and the forbidden ones stay in the race."
+NOT_LOW_ENOUGH = "Forbidden scores are too high: allowed ones may be lower still."
 
 
 def distribution(rng, *shape):
@@ -49,6 +55,11 @@ class DotScores(Exercise):
     mistakes = [
         Mistake("Rows are to belong to queries; yours belong to keys.", "queries @ keys", "keys @ queries"),
         Mistake("The keys are not transposed, so rows of queries meet columns of keys.", "keys.T", "keys"),
+        Mistake(
+            "A reshape is no transpose: it fits the shapes together, but the numbers of a key get scattered.",
+            "keys.T",
+            "keys.reshape(keys.shape[1], keys.shape[0])",
+        ),
         Mistake(
             "You paired query t with key t only: every query is to meet every key.",
             "queries @ keys.T",
@@ -202,6 +213,12 @@ class AdditiveScores(Exercise):
             "W and U have changed places: W belongs to the query, U to the key.",
             *("queries @ W.T", "queries @ U.T", "keys @ U.T", "keys @ W.T"),
         ),
+        Mistake("The keys are made ready with W. They have a matrix of their own, U.", "keys @ U.T", "keys @ W.T"),
+        Mistake(
+            "The two parts are added as they are. Every query is to meet every key: give each an axis to spread along.",
+            "from_queries[:, None, :] + from_keys[None, :, :]",
+            "from_queries + from_keys",
+        ),
         Mistake("The hidden units are only summed: v says how much each counts.", "hidden @ v", "hidden.sum(axis=-1)"),
         Mistake(
             "The result is transposed: a row should belong to a query, a column to a key.",
@@ -231,7 +248,7 @@ class Softmax(Exercise):
         yield Case("a single row of scores", scores=array(rng, 6))
         yield Case("a competitor without rivals gets all the weight", scores=array(rng, 3, 1))
         yield Case("rows 1000 apart do not overflow", scores=scores + FAR_APART)
-        yield Case("one score 2000 above its row", scores=scores + 2000 * (np.arange(5) == 2))
+        yield Case("one score 20000 above its row", scores=scores + 20000 * (np.arange(5) == 2))
         yield Case("float32, a transposed view, a negative axis", scores=array(rng, 5, 3, dtype=F32).T, axis=-2)
 
     def hidden_cases(self, rng):
@@ -249,7 +266,27 @@ class Softmax(Exercise):
             ".max(axis=axis, keepdims=True)",
             ".max()",
         ),
+        Mistake(
+            "One maximum is taken for the whole array, so a row far below it vanishes: each row needs its own.",
+            *(".max(axis=axis, keepdims=True)", ".max()"),
+            *("exponentials.sum(axis=axis, keepdims=True)", "(exponentials.sum(axis=axis, keepdims=True) + 1e-12)"),
+        ),
+        Mistake(
+            "A score far above the rest of its row still overflows: a shift has to bring the largest one down to zero.",
+            ".max(axis",
+            ".min(axis",
+        ),
+        Mistake(
+            "Clipping changes the weights: beyond the limit all scores become the same. A shift keeps them apart.",
+            "scores - scores.max(axis=axis, keepdims=True)",
+            "scores.clip(-500, 500)",
+        ),
         Mistake("The sum runs over the whole array; each row has its own.", ".sum(axis=axis, keepdims=True)", ".sum()"),
+        Mistake(
+            "The sum runs along axis 0, as Python's own `sum` does: take NumPy's, along the axis that is asked for.",
+            "exponentials.sum(axis=axis, keepdims=True)",
+            "sum(exponentials)",
+        ),
         Mistake(
             "The argument axis is not used: the weights always compete along the last one.",
             *(".max(axis=axis", ".max(axis=-1", ".sum(axis=axis", ".sum(axis=-1"),
@@ -258,6 +295,12 @@ class Softmax(Exercise):
             "The weights always compete along axis 0, whichever axis is asked for.",
             *(".max(axis=axis", ".max(axis=0", ".sum(axis=axis", ".sum(axis=0"),
         ),
+        Mistake(
+            "The weights always compete along axis 1, whichever axis is asked for.",
+            *(".max(axis=axis", ".max(axis=1", ".sum(axis=axis", ".sum(axis=1"),
+        ),
+        Mistake("The maximum is always taken along the last axis: use `axis`.", ".max(axis=axis", ".max(axis=-1"),
+        Mistake("The sum always runs along the last axis: use `axis`.", ".sum(axis=axis", ".sum(axis=-1"),
         Mistake(
             "The maximum loses its axis, so it is not subtracted from its own row: keep the axis, with length one.",
             ".max(axis=axis, keepdims=True)",
@@ -305,6 +348,7 @@ class MaskedSoftmax(Exercise):
     def hidden_cases(self, rng):
         middle = mask(rng, 2, 3, 4).swapaxes(1, 2)
         yield Case("rows allowed or forbidden as a whole", scores=array(rng, 3, 4), mask=MIDDLE_EMPTY)
+        yield Case("a mask that allows nothing at all", scores=array(rng, 2, 3), mask=np.zeros((2, 3), dtype=bool))
         yield Case("the middle of three axes", scores=array(rng, 2, 4, 3), mask=middle, axis=1)
 
     mistakes = [
@@ -313,21 +357,31 @@ class MaskedSoftmax(Exercise):
             "softmax(np.where(some_allowed, allowed_scores, 0.0), axis)",
             "softmax(scores, axis) * mask",
         ),
-        Mistake("The mask is read the wrong way round: True means allowed.", "= np.broadcast_to", "= ~np.broadcast_to"),
-        Mistake("Forbidden scores are set to zero, but exp(0) is one: they still get weight.", "-np.inf", "0.0"),
         Mistake(
-            "Adding a bool mask raises the allowed scores by one, and the forbidden ones stay in the race.",
-            "np.where(mask, scores, -np.inf)",
-            "scores + mask",
+            "Dividing once more after softmax is too late: nothing allowed leaves 0 / 0, and so does a forbidden score "
+            "far above the others. The forbidden have to leave the race before.",
+            *("softmax(np.where(some_allowed, allowed_scores, 0.0), axis)", "softmax(scores, axis) * mask"),
+            *("np.where(some_allowed, weights, 0.0)", "weights / weights.sum(axis, keepdims=True)"),
         ),
-        Mistake("Forbidden scores are too high: allowed ones may be lower still.", "-np.inf", "-100.0"),
+        Mistake("The mask is read the wrong way round: True means allowed.", "= np.broadcast_to", "= ~np.broadcast_to"),
+        Mistake(ZERO_IS_A_BID, "-np.inf", "0.0"),
+        Mistake(ZERO_IS_A_BID, "-np.inf", "0.0", "np.where(some_allowed, weights, 0.0)", "weights * mask"),
+        Mistake(MASK_ADDED, "np.where(mask, scores, -np.inf)", "scores + mask"),
+        Mistake(
+            MASK_ADDED,
+            *("np.where(mask, scores, -np.inf)", "scores + mask"),
+            *("np.where(some_allowed, allowed_scores, 0.0)", "allowed_scores"),
+            *("np.where(some_allowed, weights, 0.0)", "weights"),
+        ),
+        Mistake(NOT_LOW_ENOUGH, "-np.inf", "-100.0"),
+        Mistake(NOT_LOW_ENOUGH, "-np.inf", "-100.0", "np.where(some_allowed, weights, 0.0)", "weights * mask"),
         Mistake(
             "Where nothing is allowed there still are weights, all alike: they should be zero.",
             "np.where(some_allowed, weights, 0.0)",
             "weights",
         ),
         Mistake(
-            "Where nothing is allowed, every score is minus infinity, and softmax gives NaN. Zeros are wanted there.",
+            "Where nothing is allowed, softmax has nothing to divide by and gives NaN. Zeros are wanted there.",
             *("np.where(some_allowed, allowed_scores, 0.0)", "allowed_scores"),
             *("np.where(some_allowed, weights, 0.0)", "weights"),
         ),
@@ -345,8 +399,26 @@ class MaskedSoftmax(Exercise):
             "weights / (weights.sum(axis, keepdims=True) + (weights.sum(axis, keepdims=True) == 0))",
         ),
         Mistake(
+            "exp overflows: scores may be large. Your own softmax takes care of that.",
+            *("softmax(np.where(some_allowed, allowed_scores, 0.0), axis)", "np.exp(scores) * mask"),
+            "np.where(some_allowed, weights, 0.0)",
+            "weights / (weights.sum(axis, keepdims=True) + (weights.sum(axis, keepdims=True) == 0))",
+        ),
+        Mistake(
             "The argument axis is not used: the weights always compete along the last one.",
             *("mask.any(axis=axis", "mask.any(axis=-1", "0.0), axis)", "0.0))"),
+        ),
+        Mistake(
+            "Whether anything is allowed is asked along the last axis: ask along the one on which the weights compete.",
+            *("mask.any(axis=axis", "mask.any(axis=-1"),
+        ),
+        Mistake(
+            "Whether anything is allowed loses its axis: keep it, with length one, so that each answer meets its row.",
+            *(".any(axis=axis, keepdims=True)", ".any(axis=axis)"),
+        ),
+        Mistake(
+            "A mask that is smaller than the scores cannot index them. Spread it to their shape first.",
+            *("np.broadcast_to(mask, scores.shape)", "(scores[mask], np.broadcast_to(mask, scores.shape))[1]"),
         ),
         Mistake(
             "The mask may have fewer axes than the scores. Spread it first: its own axis 0 may be another one.",
@@ -383,6 +455,10 @@ class ContextVector(Exercise):
     mistakes = [
         Mistake("The weights are transposed: the sum is to run over the keys.", "weights @", "weights.T @"),
         Mistake("The values are transposed: the sum is to run over their rows.", "@ values", "@ values.T"),
+        Mistake(
+            "The two factors have changed places: row t of the weights is to meet the columns of values.",
+            *("weights @ values", "values @ weights"),
+        ),
         Mistake("That is a mean: the weights leave nothing to divide by.", "@ values", "@ values / len(values)"),
         Mistake(
             "You took the one value with the largest weight. That is hard attention; here all values are mixed.",
@@ -416,15 +492,16 @@ class Attend(Exercise):
         views = {"queries": array(rng, 3, 2).T, "keys": array(rng, 3, 4).T, "values": array(rng, 6, 4).T}
         far = {**given, "queries": np.hstack([FAR_APART, array(rng, 3, 3)])}
         allowed = mask(rng, 3, 5)
-        yield Case("unequal sizes", **given, score=DOT)
+        yield Case("unequal sizes", **given, score=PRODUCT)
         yield Case("the score that is given", **longer, score=LOPSIDED)
         yield Case("equal sizes everywhere", **square, score=LOPSIDED)
-        yield Case("a forbidden key gets no weight", **given, score=DOT, mask=allowed)
-        yield Case("a query that may attend to nothing gets zeros", **given, score=DOT, mask=allowed & MIDDLE_EMPTY)
+        yield Case("a forbidden key gets no weight", **given, score=PRODUCT, mask=allowed)
+        yield Case("a query that may attend to nothing gets zeros", **given, score=PRODUCT, mask=allowed & MIDDLE_EMPTY)
+        yield Case("a mask that allows nothing at all", **given, score=PRODUCT, mask=allowed & False)
         yield Case("one row of mask for all queries", **longer, score=LOPSIDED, mask=allowed[0])
-        yield Case("rows of scores far apart", **far, score=OFFSET_DOT)
-        yield Case("float32", **narrow, score=DOT, mask=allowed)
-        yield Case("transposed views", **views, score=DOT)
+        yield Case("rows of scores far apart", **far, score=OFFSET)
+        yield Case("float32", **narrow, score=PRODUCT, mask=allowed)
+        yield Case("transposed views", **views, score=PRODUCT)
 
     mistakes = [
         Mistake(
@@ -444,6 +521,27 @@ class Attend(Exercise):
             "The values are mixed by raw scores. Between score and mixture comes softmax.",
             "softmax(scores) if mask is None else masked_softmax(scores, mask)",
             "scores",
+        ),
+        Mistake(
+            "softmax is taken twice, which makes the weights more alike.",
+            "score(queries, keys)",
+            "softmax(score(queries, keys))",
+        ),
+        Mistake(
+            "The scores are multiplied by the mask, but exp(0) is one: a forbidden key still gets weight.",
+            *("masked_softmax(scores, mask)", "softmax(scores * mask)"),
+        ),
+        Mistake(
+            "A query that may attend to nothing has even weights here. Your own masked_softmax gives it zeros.",
+            *("masked_softmax(scores, mask)", "softmax(np.where(mask, scores, -1e9))"),
+        ),
+        Mistake(
+            "A query that may attend to nothing gets NaN here. Your own masked_softmax gives it zeros.",
+            *("masked_softmax(scores, mask)", "softmax(np.where(mask, scores, -np.inf))"),
+        ),
+        Mistake(
+            "Without a mask everything is allowed, but None is no mask: masked_softmax cannot know what you mean.",
+            *("softmax(scores) if mask is None else masked", "masked"),
         ),
         Mistake("You score by dot product, whatever score is given.", "score(queries, keys)", "queries @ keys.T"),
         Mistake("Queries and keys are exchanged in the call of score.", "score(queries, keys)", "score(keys, queries)"),
@@ -503,6 +601,13 @@ class OutputStep(Exercise):
             "There is a second tanh, around the logits: it keeps them between -1 and 1, and no word can stand out.",
             "attentional @ W_y.T",
             "np.tanh(attentional @ W_y.T)",
+        ),
+        Mistake(
+            "softmax is taken twice, which makes the words more alike.",
+            "softmax(",
+            "softmax(softmax(",
+            "W_y.T)",
+            "W_y.T))",
         ),
         Mistake(
             "Large logits overflow here. Your own softmax takes care of that.",

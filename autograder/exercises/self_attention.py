@@ -1,5 +1,7 @@
 """The exam of the chapter self_attention."""
 
+import inspect
+
 import numpy as np
 import torch
 
@@ -56,7 +58,16 @@ class ProjectQKV(Exercise):
         ),
         Mistake("The value is x itself: it needs its projection too.", "x @ w_v", "x"),
         Mistake("The order is query, key, value.", "x @ w_q, x @ w_k", "x @ w_k, x @ w_q"),
+        Mistake("The order is query, key, value.", "x @ w_k, x @ w_v", "x @ w_v, x @ w_k"),
         Mistake("The matrices are (in, out) already.", ALL, "x @ w_q.T, x @ w_k.T, x @ w_v.T"),
+        Mistake(
+            "The matrices stand on the wrong side: a row of x is to meet the columns of a matrix.",
+            *(ALL, "w_q @ x, w_k @ x, w_v @ x"),
+        ),
+        Mistake(
+            "`torch.mm` takes two matrices and no axis in front; `@` takes any number.",
+            *(ALL, "torch.mm(x, w_q), torch.mm(x, w_k), torch.mm(x, w_v)"),
+        ),
         Mistake("`*` multiplies entry by entry; a projection is a matrix product.", ALL, "x * w_q, x * w_k, x * w_v"),
     ]
 
@@ -70,6 +81,18 @@ def softmax_over(axis):
 def masked(scores, after=""):
     """What to replace so that the mask acts on the scores in this way, and on the weights in that."""
     return "scores.masked_fill(~mask & some_allowed, -torch.inf)", scores, " * some_allowed", after
+
+
+def instead(*body):
+    """What to replace so that attention is written in another way: a mistake that goes with none of the others."""
+    whole = inspect.getsource(scaled_dot_product_attention).split('"""\n')[-1]
+    return whole, "".join(f"    {line}\n" for line in (SCORES, *body))
+
+
+SCORES = "scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])"
+NO_MASK = "if mask is None: return torch.softmax(scores, dim=-1) @ value"
+ADDED = "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -torch.inf)"
+AFTER = "weights = torch.softmax(scores, dim=-1) * mask"
 
 
 class ScaledDotProductAttention(Exercise):
@@ -93,31 +116,47 @@ class ScaledDotProductAttention(Exercise):
         yield Case("no axis in front, transposed views, float64", query=views[0], key=views[1], value=views[2])
         yield Case("large scores do not overflow", query=300 * q.double(), key=300 * k.double(), value=v.double())
         yield Case("a masked key gets no weight, and the others share it", **heads, mask=allowed(rng, 2, 1, 5, 4))
+        behind = torch.tensor([0, 100])[:, None, None]  # in the second sentence allowed keys are far below zero as well
         yield Case(
             "one row of the mask for all queries, and the masked keys far ahead",
             query=tensor(rng, 2, 3, 6, scale=0.01, dtype=DOUBLE) - 100,
-            key=tensor(rng, 2, 5, 6, scale=0.01, dtype=DOUBLE) + torch.where(one_row.mT, 100, -100),
+            key=tensor(rng, 2, 5, 6, scale=0.01, dtype=DOUBLE) + torch.where(one_row.mT, behind, -100),
             value=v.double(),
             mask=one_row,
         )
         yield Case("a query that may attend to nothing gets zeros", query=q, key=k, value=v, mask=empty)
         nowhere = Case("no gradient is NaN, even where nothing is allowed", query=q, key=k, value=v, mask=empty)
         yield nowhere.with_gradients()
+        yield Case("a mask that allows nothing at all", query=q, key=k, value=v, mask=empty & False)
 
     SCALE, KEY_T = "math.sqrt(query.shape[-1])", "key.transpose(-2, -1)"
     UPSIDE_DOWN = "The mask is upside down: True means that attention is allowed."
     NOT_A_NUMBER = "A row of nothing but minus infinity is 0/0 in the softmax, so NaN. Make such a row harmless."
+    CLEANED_TOO_LATE = (
+        "The NaN is cleaned up behind the softmax. On its way back the gradient passes the softmax all the same and "
+        "becomes NaN there: make the empty row harmless before."
+    )
+    DIVIDED_AGAIN = (
+        "You masked after the softmax and divided once more. A forbidden key that is far ahead has already taken "
+        "everything, so 0 / 0 is left: mask the scores."
+    )
+    NOT_LOW_ENOUGH = "The masked scores are too high: allowed ones may be lower still."
     CANCELS = "Where nothing is allowed, a large negative number cancels in the softmax. The row must give zeros."
     mistakes = [
         Mistake("The scores are not divided by sqrt(d_k): their variance grows with d_k.", f" / {SCALE}", ""),
         Mistake("You divided by d_k itself; its square root brings the variance to one.", SCALE, "query.shape[-1]"),
         Mistake("You divided by sqrt(d_v). A score is a sum of d_k terms.", SCALE, "math.sqrt(value.shape[-1])"),
         Mistake("You divided by sqrt(T_q). A score is a sum of d_k terms.", SCALE, "math.sqrt(query.shape[-2])"),
+        Mistake("You divided by sqrt(T_k). A score is a sum of d_k terms.", SCALE, "math.sqrt(key.shape[-2])"),
         Mistake("The softmax runs over the queries. For each query it is the keys that compete.", *softmax_over(-2)),
         Mistake("The softmax runs over axis 1, which is not always the keys. Count from the end.", *softmax_over(1)),
         Mistake("`key.T` reverses every axis, the batch too. Only the last two may change places.", KEY_T, "key.T"),
         Mistake("The last two axes are not always 1 and 2. Count from the end.", KEY_T, "key.transpose(1, 2)"),
         Mistake("The keys are not transposed: a score is the dot product of a query with a key.", KEY_T, "key"),
+        Mistake(
+            "A reshape is no transpose: it fits the shapes together, but the numbers of a key get scattered.",
+            *(KEY_T, "key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])"),
+        ),
         Mistake(
             "These are the weights. The last step is missing: mix the values with them.",
             *("dim=-1) @ value", "dim=-1)", "weights @ value", "weights"),
@@ -134,9 +173,53 @@ class ScaledDotProductAttention(Exercise):
         ),
         Mistake(CANCELS, *masked("scores.masked_fill(~mask, -1e9)")),
         Mistake(CANCELS, *masked("scores - 1e9 * ~mask")),
+        Mistake(NOT_LOW_ENOUGH, *masked("scores.masked_fill(~mask, -100.0)")),
+        Mistake(NOT_LOW_ENOUGH, *masked("scores.masked_fill(~mask, -100.0)", " * mask")),
         Mistake("You masked after the softmax: what is left sums to less than one.", *masked("scores", " * mask")),
         Mistake("A score of 0 forbids nothing: exp(0) is 1, a good bid.", *masked("scores * mask")),
         Mistake("You added the bool mask: what is allowed gains 1.", *masked("scores + mask")),
+        Mistake(
+            "A tensor is neither true nor false. Ask whether the mask is None.",
+            *instead("if mask: return scores", "return torch.softmax(scores, dim=-1) @ value"),
+        ),
+        Mistake(
+            "0 times minus infinity is NaN: what is allowed has become NaN. Put minus infinity only where it belongs.",
+            *instead(NO_MASK, "return torch.softmax(scores + (1 - mask.float()) * -torch.inf, dim=-1) @ value"),
+        ),
+        Mistake(
+            CLEANED_TOO_LATE,
+            *instead(NO_MASK, ADDED, "return torch.nan_to_num(torch.softmax(scores, dim=-1)) @ value"),
+        ),
+        Mistake(
+            CLEANED_TOO_LATE,
+            *instead(NO_MASK, ADDED, "return torch.nan_to_num(torch.softmax(scores, dim=-1) @ value)"),
+        ),
+        Mistake(DIVIDED_AGAIN, *instead(NO_MASK, AFTER, "return weights / weights.sum(-1, True) @ value")),
+        Mistake(DIVIDED_AGAIN, *instead(NO_MASK, AFTER, "return weights / (weights.sum(-1, True) + 1e-9) @ value")),
+        Mistake(
+            "exp overflows: scores may be large. The softmax of PyTorch takes care of that.",
+            *instead(
+                "weights = torch.exp(scores) * (1 if mask is None else mask)",
+                "return weights / weights.sum(-1, True).clamp(1e-12) @ value",
+            ),
+        ),
+        Mistake(
+            "The scale comes after the softmax, too late to keep it out of saturation. It belongs to the scores.",
+            *instead(
+                "root = math.sqrt(query.shape[-1])",
+                "mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask",
+                "weights = torch.softmax((scores * root).masked_fill(~mask, -1e9), dim=-1) * mask",
+                "return weights / root @ value",
+            ),
+        ),
+        Mistake(
+            "`torch.bmm` wants exactly one axis in front; `@` takes any number, none too.",
+            *instead(
+                "scores = torch.bmm(query, key.transpose(-2, -1)) / math.sqrt(query.shape[-1])",
+                "mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask",
+                "return (torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1) * mask) @ value",
+            ),
+        ),
     ]
     equivalent = {
         "scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])": "A swap has no first and second.",
@@ -168,12 +251,20 @@ class PaddingMask(Exercise):
     mistakes = [
         Mistake("The mask is upside down: True stands for a real token, one that may be attended to.", "!=", "=="),
         Mistake("The padding is not always 0: use pad_id.", "!= pad_id", "!= 0"),
+        Mistake(
+            "You counted the real tokens and took the first ones, but padding may stand at either end.",
+            *(REAL, "(torch.arange(tokens.shape[1]) < (tokens != pad_id).sum(1)[:, None])"),
+        ),
         Mistake("Ids above pad_id are real tokens too.", "!= pad_id", "< pad_id"),
         Mistake("Ids below pad_id are real tokens too.", "!= pad_id", "> pad_id"),
         Mistake("The axis of the queries is missing: (B, T) would be read as (T_q, T_k).", AXIS, ""),
         Mistake("The new axis is at the end, so the mask forbids queries instead of keys.", AXIS, "[:, :, None]"),
         Mistake("(B, 1, 1, T) is for scores with an axis of heads; here it is (B, 1, T).", AXIS, "[:, None, None, :]"),
         Mistake("You masked the queries too; the mask is for the keys alone.", AXIS, f"{AXIS} & {REAL}[:, :, None]"),
+        Mistake(
+            "One row for each query is more than is needed: (B, 1, T) broadcasts over the queries.",
+            *(AXIS, f"{AXIS}.expand(-1, tokens.shape[1], -1)"),
+        ),
         Mistake(NUMBERS, AXIS, AXIS + ".long()"),
     ]
 
@@ -217,8 +308,10 @@ def zeros_of_the_dtype(output, mask, dtype="torch.float32"):
         return f"{wanted} was wanted, and {output.dtype} came: the argument dtype decides."
     if output.shape != mask.shape:
         return f"The output has shape {output.shape}; {mask.shape} was wanted."
-    right = (output == np.where(mask, 0, -np.inf)).all()
-    return "" if right else "The entries are not 0 where allowed and minus infinity where not."
+    for entries, belongs, where in ((output[mask], 0, "allowed"), (output[~mask], -np.inf, "forbidden")):
+        if stray := [entry for entry in entries.tolist() if entry != belongs]:
+            return f"Where attention is {where}, {stray[0]:.4g} came: it has to be {belongs} exactly."
+    return ""
 
 
 class AdditiveMask(Exercise):
@@ -275,6 +368,10 @@ class SelfAttentionHead(Exercise):
         yield ModuleCase("a position that may attend to nothing", sizes, weights, {"x": x, "mask": real & past})
 
     QUERY, ROOT = "(self.query(x)", "math.sqrt(self.key.out_features"
+    BY_HAND = (
+        "(lambda q, k, v, m: torch.softmax((q @ k.mT / math.sqrt(q.shape[-1])).masked_fill("
+        "torch.zeros(1, 1, dtype=torch.bool) if m is None else ~m, {}), dim=-1) @ v)("
+    )
     mistakes = [
         Mistake(
             "The three layers have no bias.",
@@ -288,6 +385,21 @@ class SelfAttentionHead(Exercise):
             *("self.query(x), self.key(x)", "self.key(x), self.query(x)"),
         ),
         Mistake("The key is made by the layer `query`.", "self.key(x)", "self.query(x)"),
+        Mistake(
+            "`key` and `query` are one layer under two names: each is to learn for itself.",
+            *("self.key = nn.Linear(d_model, d_k, bias=False)", "self.key = self.query"),
+        ),
+        Mistake(
+            "`nn.Linear` is told the size that comes in, then the size that goes out.",
+            *("self.query = nn.Linear(d_model, d_k", "self.query = nn.Linear(d_k, d_model"),
+            *("self.key = nn.Linear(d_model, d_k", "self.key = nn.Linear(d_k, d_model"),
+            *("nn.Linear(d_model, d_v", "nn.Linear(d_v, d_model"),
+        ),
+        Mistake(
+            "`nn.Linear` keeps its weight as (out, in), the transpose of W: call the layer instead.",
+            *("self.query(x)", "x @ self.query.weight", "self.key(x)", "x @ self.key.weight"),
+            *("self.value(x)", "x @ self.value.weight"),
+        ),
         Mistake("The value is x itself: it needs its projection too.", "self.value(x)", "x"),
         Mistake("The layers are never used.", "self.query(x), self.key(x), self.value(x)", "x, x, x"),
         Mistake("The mask is not passed on.", ", mask)  #", ")  #"),
@@ -300,6 +412,15 @@ class SelfAttentionHead(Exercise):
         Mistake(
             "The scores are divided by sqrt(d_model). A score is a sum of d_k terms.",
             *(QUERY, f"{QUERY} * {ROOT} / x.shape[-1])"),
+        ),
+        Mistake(
+            "A position that may attend to nothing gets NaN. Your own scaled_dot_product_attention gives it zeros.",
+            *("scaled_dot_product_attention(", BY_HAND.format("-torch.inf")),
+        ),
+        Mistake(
+            "A position that may attend to nothing attends to everything. Your own scaled_dot_product_attention gives "
+            "it zeros.",
+            *("scaled_dot_product_attention(", BY_HAND.format("-1e9")),
         ),
     ]
 
@@ -336,6 +457,10 @@ class SoftmaxBackward(Exercise):
             *(INNER, "(1 - weights) * gradient"),
         ),
         Mistake("The sum runs over the wrong axis. Each row has its own.", SUM, ".sum(dim=-2, keepdim=True)"),
+        Mistake(
+            "The sum runs over axis 1, which is not always the last one. Count from the end.",
+            *(SUM, ".sum(dim=1, keepdim=True)"),
+        ),
         Mistake("The sum runs over the whole array. Each row has its own.", SUM, ".sum()"),
         Mistake("Keep the axis that you sum over, else the sums line up with the columns.", SUM, ".sum(dim=-1)"),
         Mistake("It is a sum over the row, not a mean.", SUM, ".mean(dim=-1, keepdim=True)"),
@@ -343,6 +468,12 @@ class SoftmaxBackward(Exercise):
         Mistake("Multiply by the weights on the outside as well.", RETURN, "gradient - shared"),
         Mistake("The shared sum is multiplied by a_i too.", RETURN, "weights * gradient - shared"),
         Mistake("The sign is wrong.", INNER, "(shared - gradient)"),
+        Mistake("The Jacobian is diag(a) minus a a^T: the shared sum is taken off.", INNER, "(gradient + shared)"),
+        Mistake(
+            "`weights` have been through the softmax already: use them as they are.",
+            *("(weights * gradient)", "(torch.softmax(weights, dim=-1) * gradient)"),
+            *(RETURN, f"torch.softmax(weights, dim=-1) * {INNER}"),
+        ),
     ]
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from autograder.exercises import chapters, exercises
 from autograder.grading.kernel import StudentKernel
-from autograder.grading.needed import bound_names, needed_cells
-from autograder.grading.restore import read_notebook
+from autograder.grading.needed import bound_names, needed_code
+from autograder.grading.reading import read_notebook
 from autograder.grading.session import Session
 from autograder.key import PUBLIC_SEED
 
@@ -25,12 +25,11 @@ def check_file(path):
     answered = [name for name in every if any(name in bound_names(source) for source in cells)]
     if not answered:
         raise ValueError(f"{path.name} defines none of the exercises; it should have one of: {', '.join(every)}")
-    with Session(StudentKernel("python3", str(path.resolve().parent)), PUBLIC_SEED) as session:
+    with Session(StudentKernel("python3", str(path.resolve().parent)), PUBLIC_SEED, hidden=False) as session:
         for source in cells:
             session.run(source)
         return [session.grade(name) for name in answered]
 
 
 def _code(path):
-    cells = read_notebook(path).cells
-    return [cells[number].source for number in sorted(needed_cells(cells))]
+    return list(needed_code(read_notebook(path).cells).values())

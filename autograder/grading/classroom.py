@@ -101,7 +101,7 @@ class Result:
     @property
     def diagnosis(self):
         """The first diagnosis, and how many more there are."""
-        lines = [f"{name}: {line}" for name, line in self.diagnoses.items()]
+        lines = [line if line.startswith(name) else f"{name}: {line}" for name, line in self.diagnoses.items()]
         if not lines:
             return "all right" if all(marks is not None for marks in self.marks.values()) else "not graded"
         return lines[0] + (f" (+{len(lines) - 1} more)" if len(lines) > 1 else "")

@@ -17,13 +17,13 @@ CHATTY = """
 
 import warnings as _warnings
 
-_quiet = {name}
+_quiet_{name} = {name}
 
 
 def {name}(*arguments, **more):
     print("now in {name}")
     _warnings.warn("a warning that costs nothing")
-    return _quiet(*arguments, **more)
+    return _quiet_{name}(*arguments, **more)
 """
 
 

@@ -1,29 +1,39 @@
 """nbgrader's converters call these; `nbgrader_config.py` says which and in which order."""
 
 import secrets
+import shutil
+from pathlib import Path
+from weakref import WeakKeyDictionary
 
-from nbconvert.exporters import NotebookExporter
 from nbformat.v4 import new_markdown_cell, new_output
 from nbgrader import utils
-from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
+from nbgrader.preprocessors import ClearSolutions, NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Float, Unicode
 
 from autograder.exercises import chapters, exercises, questions
 from autograder.grading.kernel import StudentKernel
-from autograder.grading.needed import needed_cells
-from autograder.grading.restore import CHECK, read_notebook
+from autograder.grading.needed import needed_code
+from autograder.grading.restore import CHECK
 from autograder.grading.session import Session
 from autograder.report import as_html, as_text
 
-SEED = secrets.randbits(63)  # drawn once a run: a class is judged on the same cases, and nobody knows them before
 RUBRIC = "rubric"  # the tag of cells that only instructors see
+_seeds = WeakKeyDictionary()
 
 
-class ForgivingExporter(NotebookExporter):
-    """Reads whatever a student handed in; see `read_notebook`."""
+def secret_seed(preprocessor):
+    """Of the cases: drawn once a run, so that a class is judged on the same cases, and nobody knows them before."""
+    converter = preprocessor.parent.parent
+    return _seeds.setdefault(converter.parent, secrets.randbits(63))
 
-    def from_file(self, file_stream, resources=None, **kw):
-        return super().from_notebook_node(read_notebook(file_stream.name), resources=resources, **kw)
+
+class ClearMarkedSolutions(ClearSolutions):
+    """Clear what an instructor put between ### BEGIN SOLUTION and ### END SOLUTION; our stubs stay as they are."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        if self._replace_solution_region(cell, resources["language"]) and not utils.is_solution(cell):
+            raise RuntimeError(f"a solution stands outside an answer cell: {cell.source[:80]!r}")
+        return cell, resources
 
 
 class GradeAnswers(NbGraderPreprocessor):
@@ -41,19 +51,33 @@ class GradeAnswers(NbGraderPreprocessor):
     def preprocess(self, nb, resources):
         kernel = StudentKernel(self.kernel_name, resources["metadata"]["path"])
         limits = {name: getattr(self, name) for name in ("cell_seconds", "probe_seconds", "notebook_seconds")}
-        with Session(kernel, SEED, **limits) as session:
-            for number in sorted(needed_cells(nb.cells)):
-                nb.cells[number].outputs = self._outputs(nb.cells[number], session)
+        seed = secret_seed(self)
+        with Session(kernel, seed, **limits) as session:
+            for number, code in needed_code(nb.cells).items():
+                nb.cells[number].outputs = self._outputs(nb.cells[number], code, session)
+        _keep_a_place(Path(resources["metadata"]["path"]), f"{resources['metadata']['name']}.ipynb")
         resources["verdicts"] = session.verdicts
-        nb.metadata["course"] = {"seed": SEED}
+        nb.metadata["course"] = {"seed": seed}
         nb.cells = [with_rubric for cell in nb.cells for with_rubric in _with_rubric(cell)]
         return nb, resources
 
-    def _outputs(self, cell, session):
+    def _outputs(self, cell, code, session):
         name = checked_exercise(cell)
         if name is not None:
             return verdict_outputs(session.grade(name))
-        return session.run(cell.source, answer=utils.is_solution(cell))
+        answer = cell.metadata.nbgrader["grade_id"] if utils.is_solution(cell) else None
+        return session.run(code, answer)
+
+
+def _keep_a_place(folder, name):
+    """The graded notebook is written where the cells ran: put right what they made of the place."""
+    if folder.is_symlink() or not folder.is_dir():
+        folder.unlink(missing_ok=True)
+        folder.mkdir(parents=True)
+    if (folder / name).is_symlink():
+        (folder / name).unlink()
+    elif (folder / name).is_dir():
+        shutil.rmtree(folder / name)
 
 
 def checked_exercise(cell):
@@ -93,6 +117,15 @@ class HideRubrics(NbGraderPreprocessor):
 
 class SaveMarks(SaveAutoGrades):
     """Save the marks and, as the answer's comment, the diagnosis in one line."""
+
+    def _add_score(self, cell, resources):
+        try:
+            super()._add_score(cell, resources)
+        except (KeyError, TypeError, ValueError):  # an instructor's own test showed what is no mark: let a person look
+            where = (cell.metadata.nbgrader["grade_id"], self.notebook_id, self.assignment_id, self.student_id)
+            grade = self.gradebook.find_grade(*where)
+            grade.auto_score, grade.needs_manual_grade = 0, True
+            self.gradebook.db.commit()
 
     def _add_comment(self, cell, resources):
         super()._add_comment(cell, resources)

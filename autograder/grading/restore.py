@@ -1,72 +1,21 @@
-"""Bring a submitted notebook back into the shape in which it was released, whatever happened to it on the way.
+"""Bring a submitted notebook back into the shape in which it was released, whatever happened to its cells.
 
-Files arrive with a byte order mark, in latin-1, cut off or renamed; cells arrive moved, doubled, or without metadata.
-None of that may cost a student more than the answer that is really missing, and none of it may stop a class.
+Cells arrive moved, doubled, without metadata, or not at all. None of that may cost a student more than the answer that
+is really missing.
 """
 
-import json
-import shutil
+from itertools import pairwise
 from pathlib import Path
 
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
-from rapidfuzz import fuzz
 
-from autograder.grading.needed import DEMO, bound_names
+from autograder.exercises import chapters, exercises, uses
+from autograder.grading.needed import DEMO, bound_names, import_lines
+from autograder.grading.reading import read_notebook
 
-MOST_BYTES = 50 << 20
 CHECK = "check-"  # the id of a check is that of its answer with this in front
-UNREADABLE = "**The file that was handed in could not be read: {problem}.** What could be graded without it follows."
-
-
-def read_notebook(path):
-    """A notebook with the cells of a submitted file: their kind, text and nbgrader metadata, and nothing else.
-
-    Never raises for what a student sent: a file that cannot be read gives one cell that says why.
-    """
-    try:
-        raw = json.loads(_text(Path(path)))
-        cells = raw["cells"] if "cells" in raw else [cell for sheet in raw["worksheets"] for cell in sheet["cells"]]
-        return new_notebook(cells=[_clean(cell) for cell in cells if isinstance(cell, dict)], metadata=_kernel_of(raw))
-    except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
-        problem = "it is not a whole notebook" if not str(error).startswith("it ") else str(error)
-        return new_notebook(cells=[new_markdown_cell(UNREADABLE.format(problem=problem))])
-
-
-def _text(path):
-    if path.is_symlink():
-        raise ValueError("it is a link, not a file")
-    if path.stat().st_size > MOST_BYTES:
-        raise ValueError(f"it is larger than {MOST_BYTES >> 20} MB")
-    data = path.read_bytes()
-    for encoding in ("utf-8-sig", "utf-16", "latin-1"):
-        if encoding == "utf-16" and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            continue
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise ValueError("its characters are in no encoding that we know")
-
-
-def _clean(cell):
-    source = cell.get("source", cell.get("input", ""))
-    source = "".join(map(str, source)) if isinstance(source, list) else str(source)
-    made = new_code_cell(source) if cell.get("cell_type") == "code" else new_markdown_cell(source)
-    metadata = cell.get("metadata")
-    ours = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    if isinstance(ours, dict) and isinstance(ours.get("grade_id"), str):
-        made.metadata["nbgrader"] = ours
-    elif isinstance(metadata, dict) and DEMO in (metadata.get("tags") or []):
-        made.metadata["tags"] = [DEMO]
-    return made
-
-
-def _kernel_of(raw):
-    """The kernelspec; other metadata of the notebook is of no use here."""
-    spec = raw.get("metadata", {}).get("kernelspec")
-    return {"kernelspec": spec} if isinstance(spec, dict) else {}
 
 
 class RestoreCells(NbGraderPreprocessor):
@@ -76,7 +25,8 @@ class RestoreCells(NbGraderPreprocessor):
         where = resources["nbgrader"]
         with Gradebook(where["db_url"]) as gradebook:
             released = _released_cells(gradebook.find_notebook(where["notebook"], where["assignment"]))
-        nb.cells = restore(nb.cells, released)
+        source = Path("source", where["assignment"], f"{where['notebook']}.ipynb")
+        nb.cells = restore(nb.cells, released, read_notebook(source).cells if source.exists() else [])
         return nb, resources
 
 
@@ -103,92 +53,157 @@ def _released_cells(notebook):
     return released
 
 
-def restore(cells, released):
+def restore(cells, released, whole=()):
     """The submitted cells with every released cell among them exactly once.
 
-    A released cell is known by its id; an answer whose id went is known by the name that it defines. A check comes
-    after the answer that it checks. What is missing is put back.
+    released: the cells with an id of nbgrader's
+    whole:    all the cells of the notebook as it was given out
+
+    A released cell is known by its id; an answer whose id went is known by the name that it defines, or by the text
+    that it follows. A check comes after all that it needs. What is missing is put back.
     """
     by_id = {cell.metadata.nbgrader["grade_id"]: cell for cell in released}
-    claimed = {id(cell): name for name, cell in _found(cells, by_id).items()}
+    handed_out = {_text(cell) for cell in [*released, *whole]}
+    claimed = {id(cell): name for name, cell in _found(cells, by_id, whole, handed_out).items()}
+    demos = {_text(cell) for cell in whole if DEMO in cell.metadata.get("tags", [])}
+    stubs = {_text(cell) for cell in released if cell.metadata.nbgrader["solution"]}
     restored = []
     for cell in cells:
         cell.metadata.pop("nbgrader", None)
-        name = claimed.get(id(cell))
-        restored.append(cell if name is None else _as_released(cell, by_id[name]))
-    for name in by_id.keys() - claimed.values():  # in any order: each finds its own place
-        if not name.startswith(CHECK):
-            at = 0 if name == "setup" else len(restored)
-            restored.insert(at, _as_released(by_id[name], by_id[name]))
+        if name := claimed.get(id(cell)):
+            restored.append(_as_released(cell, by_id[name]))
+        elif cell.source.strip() and _text(cell) not in stubs:  # a stub beside its answer would undo it
+            cell.metadata.update({"tags": [DEMO]} if cell.cell_type == "code" and _text(cell) in demos else {})
+            restored.append(cell)
+    _put_back(restored, by_id, whole)
     for name, original in by_id.items():
-        if name.startswith(CHECK):
-            _check_after_answer(restored, name, original)
+        if checked := _checked(name, by_id):
+            _check_after(restored, name, original, checked)
     return restored
 
 
-def _found(cells, by_id):
-    """{id: the submitted cell that is the released one}: the first that says so, or that defines what it should."""
+def _text(cell):
+    return cell.cell_type, cell.source.strip()
+
+
+def _id(cell):
+    return cell.metadata.get("nbgrader", {}).get("grade_id")
+
+
+def _empty(cell, original):
+    return cell.source.strip() in ("", original.source.strip())
+
+
+def _found(cells, by_id, whole, handed_out):
+    """{id: the submitted cell that is the released one}: the first that says so, but an answer before a stub.
+
+    What lost its id is known by its text; an answer that is still a stub may stand in a cell that says nothing.
+    """
     found = {}
     for cell in cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id")
-        if name in by_id and name not in found:
+        name = _id(cell)
+        better = name in found and _empty(found[name], by_id[name]) and not _empty(cell, by_id[name])
+        if name in by_id and (name not in found or better):
             found[name] = cell
     taken = {id(cell) for cell in found.values()}
+    for name in [name for name in by_id if name not in found]:
+        same = _same(cells, by_id[name], by_id, whole, taken)
+        found.update({name: same[0]} if same else {})
+        taken.update(id(cell) for cell in same[:1])
     for name, original in by_id.items():
-        if original.cell_type != "code" or not original.metadata.nbgrader["solution"]:
+        if not original.metadata.nbgrader["solution"] or (name in found and not _empty(found[name], original)):
             continue
-        empty = name not in found or found[name].source.strip() in ("", original.source.strip())
-        defining = [
-            cell
-            for cell in cells
-            if id(cell) not in taken and cell.cell_type == "code" and name in bound_names(cell.source)
-        ]
-        if empty and defining:
-            found[name] = defining[-1]
-            taken.add(id(defining[-1]))
+        if original.cell_type == "code":
+            free = [cell for cell in cells if id(cell) not in taken and not _empty(cell, original)]
+            own = [cell for cell in free if cell.cell_type == "code" and name in bound_names(cell.source)]
+        else:
+            own = _written(cells, name, found.get(name), whole, handed_out, taken)
+        if own:
+            found[name] = own[-1]
+            taken.update(id(cell) for cell in own)
     return found
+
+
+def _same(cells, original, by_id, whole, taken):
+    """The cells with the text of a released one; where several were released with that text, those in its place."""
+    same = [cell for cell in cells if id(cell) not in taken and _text(cell) == _text(original)]
+    if sum(_text(other) == _text(original) for other in by_id.values()) == 1:
+        return same
+    before = _before(whole, _id(original))
+    here = {id(cell) for previous, cell in pairwise(cells) if before and _text(previous) == _text(before)}
+    return [cell for cell in same if id(cell) in here]
+
+
+def _before(whole, name):
+    """The cell that was given out before a released one; None where that is not known."""
+    return next((cell for cell, after in pairwise(whole) if _id(after) == name), None)
+
+
+def _written(cells, name, stub, whole, handed_out, taken):
+    """The student's own text around the stub of a written answer, or after the text that stood before it."""
+    before = _before(whole, name)
+    anchors = [stub] if stub is not None else [cell for cell in cells if before and _text(cell) == _text(before)]
+    if not anchors:
+        return []
+    at = next(number for number, cell in enumerate(cells) if cell is anchors[0])
+
+    def own(number):
+        free = id(cells[number]) not in taken and cells[number].cell_type == "markdown"
+        return free and _text(cells[number]) not in handed_out
+
+    first, last = at, at + 1
+    while last < len(cells) and own(last):
+        last += 1
+    while stub is not None and first > 0 and own(first - 1):
+        first -= 1
+    texts = [*cells[first:at], *cells[at + 1 : last]]
+    if texts:  # one answer, in however many cells
+        texts[-1].source = "\n\n".join(cell.source for cell in texts)
+        for cell in texts[:-1]:
+            cell.source = ""
+    return texts[-1:]
 
 
 def _as_released(cell, original):
     """The submitted cell with the released cell's metadata and, where it is locked, its text."""
     ours = original.metadata.nbgrader
     locked = ours["locked"] or (ours["grade"] and not ours["solution"])
-    source = original.source if locked else cell.source
+    source = original.source if locked or not cell.source.strip() else cell.source
     made = new_code_cell(source) if original.cell_type == "code" else new_markdown_cell(source)
     made.metadata["nbgrader"] = dict(ours)
     return made
 
 
-def _ids(cells):
-    return [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells]
+def _put_back(restored, by_id, whole):
+    """Add the released cells that are missing, and the chapter's imports of what nothing binds before the first."""
+    present = {_id(cell) for cell in restored}
+    for name, original in by_id.items():
+        if name not in present and not _checked(name, by_id):
+            restored.insert(0 if name == "setup" else len(restored), _as_released(original, original))
+    graded = (number for number, cell in enumerate(restored) if _id(cell) not in (None, "setup"))
+    first = next(graded, len(restored))
+    bound = {name for cell in restored[:first] if cell.cell_type == "code" for name in bound_names(cell.source)}
+    lines = [line for cell in whole if DEMO in cell.metadata.get("tags", []) for line in import_lines(cell.source)]
+    if missing := [line for line in dict.fromkeys(lines) if not bound_names(line) & bound]:
+        restored.insert(0, new_code_cell("\n".join(missing), metadata={"tags": [DEMO]}))
 
 
-def _check_after_answer(restored, name, original):
-    """Move or put back a check: behind its answer and what the student added there, before the next released cell."""
-    ids = _ids(restored)
+def _checked(name, by_id):
+    """The answer that a released cell checks; None for another cell."""
     answer = name.removeprefix(CHECK)
-    after = ids.index(answer) if answer in ids else len(ids) - 1
+    return answer if answer != name and answer in by_id else None
+
+
+def _check_after(restored, name, original, answer):
+    """Move or put back a check: behind its answer, what the student added there, and the exercises that it calls."""
+    ids = [_id(cell) for cell in restored]
+    known = any(answer == each.name for chapter in chapters() for each in exercises(chapter))
+    needed = [answer, *(each for used in (uses(answer) if known else ()) for each in (used, CHECK + used))]
+    after = max(ids.index(each) for each in needed if each in ids)
+    if name in ids and ids.index(name) > after:
+        return
     if name in ids:
-        if ids.index(name) > after:
-            return
         restored.pop(ids.index(name))
         after -= 1
-    ids = _ids(restored)
-    end = next((number for number in range(after + 1, len(ids)) if ids[number]), len(ids))
+    end = next((number for number in range(after + 1, len(restored)) if _id(restored[number])), len(restored))
     restored.insert(end, _as_released(original, original))
-
-
-def adopt_renamed(assignment, student, notebooks):
-    """A hook before grading: a notebook under another name is graded as the one that is missing, from a copy beside it.
-
-    notebooks: the paths in one submission's folder; what is adopted is added to the list
-    """
-    folder = Path(notebooks[0]).parent
-    expected = {path.name for path in Path("source", folder.name).glob("*.ipynb")}
-    strangers = [path for path in map(Path, notebooks) if path.name not in expected]
-    for name in sorted(expected - {Path(path).name for path in notebooks}):
-        if strangers:
-            best = max(strangers, key=lambda path: fuzz.ratio(path.name, name))
-            strangers.remove(best)
-            shutil.copyfile(best, folder / name, follow_symlinks=False)
-            notebooks.append(str(folder / name))

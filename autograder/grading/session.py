@@ -4,7 +4,10 @@ It fails closed, exercise by exercise: a dead kernel, a loop without end or an u
 """
 
 import inspect
+import logging
+import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from time import monotonic
 
 from nbformat.v4 import new_output
@@ -13,18 +16,28 @@ from autograder.exercise import imports_of
 from autograder.exercises import find, uses
 from autograder.grading.kernel import Lost, TooSlow
 from autograder.grading.needed import used_names
-from autograder.judge import failure, judge
+from autograder.judge import UNREADABLE, failure, judge
 from autograder.key import key_of
+from autograder.report import as_html, as_text
 
-MOST_RESTARTS = 4
-_keys = {}
+MOST_RESTARTS = 20
 
 
-def key(name, seed):
-    """The key to an exercise for one seed, worked out once a process, hidden cases included."""
-    if (name, seed) not in _keys:
-        _keys[name, seed] = key_of(find(name), seed, hidden=True, uses=uses(name))
-    return _keys[name, seed]
+@lru_cache(maxsize=256)
+def key(name, seed, hidden=True):
+    """The key to an exercise for one seed, worked out once for a class; with the hidden cases, unless told."""
+    return key_of(find(name), seed, hidden=hidden, uses=uses(name))
+
+
+def judged(wanted, outcomes):
+    """The verdict on what a student's process sent. A reply that was made to break the judge costs its exercise."""
+    try:
+        verdict = judge(wanted, outcomes)
+        as_text(verdict), as_html(verdict)
+    except Exception:
+        logging.getLogger("traitlets").warning("The reply of %s could not be judged.", wanted.name, exc_info=True)
+        return failure(wanted, UNREADABLE)
+    return verdict
 
 
 @dataclass
@@ -36,6 +49,7 @@ class Session:
     cell_seconds:     how long one cell may run
     probe_seconds:    how long one exercise's cases may take together
     notebook_seconds: how long everything may take together
+    hidden:           whether the hidden cases count too
     """
 
     kernel: object
@@ -43,9 +57,11 @@ class Session:
     cell_seconds: float = 30
     probe_seconds: float = 10
     notebook_seconds: float = 180
+    hidden: bool = True
     verdicts: dict = field(default_factory=dict)
     _ran: list = field(default_factory=list)  # the cells to run again in a new kernel
     _blocked: set = field(default_factory=set)  # exercises that stopped or killed the kernel
+    _stopped: dict = field(default_factory=dict)  # {answer: the error that stopped its cell}
     _restarts: int = 0
     _deadline: float = 0.0
 
@@ -56,14 +72,14 @@ class Session:
     def __exit__(self, *_):
         self.kernel.stop()
 
-    def run(self, source, answer=False):
+    def run(self, source, answer=None):
         """Run a student's cell; returns its outputs. What went wrong with the kernel is among them, in words.
 
-        answer: whether the cell holds an answer; others are not run when they use what is known not to end
+        answer: the id of the answer that the cell holds; others are not run when they use what is known not to end
         """
         if self._over():
             return [_problem("NotRun", "not run: the time for this notebook was used up, or its kernel died too often")]
-        if not answer and (deadly := sorted(self._not_to_call() & (used_names(source) or set()))):
+        if answer is None and (deadly := sorted(self._not_to_call() & (used_names(source) or set()))):
             return [_problem("NotRun", f"not run: it uses {deadly[0]}, which did not come back when it was tried")]
         try:
             outputs = self.kernel.run(source, self._seconds(self.cell_seconds))
@@ -73,11 +89,14 @@ class Session:
             self._restart()
             return [*lost.outputs, _problem("KernelDied", f"{lost}; the cells before it were run again without it")]
         self._ran.append(source)
+        self._stopped[answer] = next((f"{each.ename}: {each.evalue}" for each in outputs if "ename" in each), "")
         return outputs
 
     def grade(self, name):
         """Probe an answer and judge it; what the exercise calls and got wrong earlier is not held against it twice."""
         failed = [used for used in uses(name) if used in self.verdicts and not self.verdicts[used].right]
+        # A reference brings along those that it calls: none enters the kernel before its own exercise is graded.
+        failed = [used for used in failed if set(uses(used)) <= set(self.verdicts)]
         verdict = None
         if not self._blocked & set(failed):
             verdict = self._judged(name)
@@ -87,7 +106,7 @@ class Session:
         return verdict
 
     def _judged(self, name, replaced=()):
-        wanted = key(name, self.seed)
+        wanted = key(name, self.seed, self.hidden)
         if self._over():
             return failure(
                 wanted, "It was not tried: the time for this notebook was used up, or its kernel died too often."
@@ -103,7 +122,11 @@ class Session:
             self._blocked.add(name)
             self._restart()
             return failure(wanted, f"`{name}` could not be tried: {lost}.")
-        return judge(wanted, outcomes)
+        verdict = judged(wanted, outcomes)
+        if self._stopped.get(name) and verdict.difference is not None and verdict.difference.kind == "missing":
+            error = re.sub(r"\(\S+\.py, line", "(line", self._stopped[name]).rstrip(".")
+            return failure(wanted, f"The cell of `{name}` stopped with {error}.")
+        return verdict
 
     def _not_to_call(self):
         """The exercises that did not come back, and those that call them."""
@@ -123,7 +146,7 @@ class Session:
             return
         again, self._ran = self._ran, []
         for source in again:
-            self.run(source, answer=True)
+            self.run(source, answer="")
 
 
 def standalone_source(exercise):
