@@ -15,15 +15,16 @@ from hostile_answers import (
     EXITS,
     FLOODS,
     FORGERIES,
-    GENERATOR,
     GIANTS,
-    HELPERS,
     LIARS,
     LOOPS,
     VANDALS,
     WRONG,
 )
 from nbformat.v4 import new_code_cell
+from ordinary_answers import AGAIN, RAISES_A_SCRIPT, STUDENTS, with_scripts
+
+from autograder.grading.classroom import Classroom
 
 ANSWERS = {
     "loops": LOOPS,
@@ -32,10 +33,9 @@ ANSWERS = {
     "floods": FLOODS,
     "giants": GIANTS,
     "callables": CALLABLES,
-    "generator": GENERATOR,
     "liars": LIARS,
-    "helpers": HELPERS,
 }
+SHOWN = ["empty", "no-notebook", "link-to-another", "a-folder", "floods", "liars", "forger-messages", "forger-json"]
 
 
 @pytest.fixture(scope="session")
@@ -84,7 +84,8 @@ def hostile_class(new_class):
     (folder / "log.txt").write_text(said)
     (folder / "memory.txt").write_text(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
     assert handed_in(folder) == before, "grading changed what was handed in"
-    nbgrader(folder, "generate_feedback", classwork.CHAPTER)
+    for student in SHOWN:
+        Classroom(folder).give_feedback(classwork.CHAPTER, student)
     return folder
 
 
@@ -106,3 +107,18 @@ def handed_in(folder):
     return {
         path: path.read_bytes() if path.is_file() and not path.is_symlink() else path.lstat().st_mode for path in paths
     }
+
+
+@pytest.fixture(scope="session")
+def graded_class(new_class):
+    """A class in which students do what students do, graded and given feedback by nbgrader's commands; its folder."""
+    folder = new_class()
+    for student, answers in (STUDENTS | {student: STUDENTS[like] for student, like in AGAIN.items()}).items():
+        notebook = answered(folder, answers)
+        cell_of(notebook, "question-why_rnn_forgets").source = f"The state is rewritten at each step, says {student}."
+        hand_in(folder, student, notebook)
+    hand_in(folder, "untouched", answered(folder, {}))
+    hand_in(folder, "scripts", with_scripts(answered(folder, RIGHT | {"softmax": RAISES_A_SCRIPT})))
+    nbgrader(folder, "autograde", classwork.CHAPTER)
+    nbgrader(folder, "generate_feedback", classwork.CHAPTER)
+    return folder

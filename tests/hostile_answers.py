@@ -59,16 +59,22 @@ GIANTS = {
     "linear_scores": "def linear_scores(*arguments):\n    return [[0.0] * 100] * 1_000_000",
     "additive_scores": "def additive_scores(*arguments):\n    return 'x' * 100_000_000",
     "context_vector": "def context_vector(*arguments):\n    me = []\n    me.append(me)\n    return me",
+    "masked_softmax": "def masked_softmax(scores, *more):\n    for row in scores:\n        yield row",
     "output_step": "def output_step(*arguments):\n    return output_step(*arguments)",
 }
-# Objects that are right answers, each in its own way.
+# Objects that are right answers, each in its own way; some go by names of ours.
 CALLABLES = {
-    "dot_scores": "dot_scores = lambda queries, keys: queries @ keys.T",
+    "dot_scores": """\
+def probe(a, b):
+    return a @ b.T
+dot_scores = lambda queries, keys: probe(queries, keys)
+""",
     "scaled_dot_scores": """\
 from functools import partial
-def _scaled(power, queries, keys):
+request, mime, notebook, source = 0.5, 2, 3, 4
+def _ask(power, queries, keys):
     return queries @ keys.T / queries.shape[-1] ** power
-scaled_dot_scores = partial(_scaled, 0.5)
+scaled_dot_scores = partial(_ask, request)
 """,
     "linear_scores": """\
 class Linear:
@@ -84,6 +90,7 @@ class Additive:
 additive_scores = Additive().score
 """,
     "softmax": """\
+import warnings
 def logged(function):
     def inner(*arguments, **more):
         print("called", function.__name__)
@@ -91,7 +98,6 @@ def logged(function):
         return function(*arguments, **more)
     return inner
 
-import warnings
 @logged
 def softmax(scores, axis=-1):
     e = np.exp(scores - np.max(scores, axis, keepdims=True))
@@ -100,7 +106,6 @@ print("written", file=__import__("sys").stderr)
 """,
     "context_vector": "context_vector = np.matmul",
 }
-GENERATOR = {"dot_scores": "def dot_scores(queries, keys):\n    for query in queries:\n        yield query @ keys.T"}
 # Objects that say that they equal everything, or that they are what they are not.
 LIARS = {
     "dot_scores": """\
@@ -141,20 +146,27 @@ def context_vector(*arguments):
 WRONG = "def {name}(*arguments, **more):\n    return np.zeros((3, 5))"
 # Cells that run before wrong answers: whatever they patch, a wrong answer earns nothing.
 FORGERIES = {
-    "numpy": """\
+    "names": """\
+import builtins
 import numpy as np
 for name in ("allclose", "isclose", "array_equal", "array_equiv", "isnan"):
     setattr(np, name, lambda *arguments, **more: True)
 np.testing.assert_allclose = np.testing.assert_array_equal = lambda *arguments, **more: None
-""",
-    "builtins": """\
-import builtins
-builtins.callable = builtins.hasattr = lambda *arguments: True
-builtins.all = builtins.any = lambda *arguments: True
-builtins.float = lambda *arguments: 3.0
+builtins.abs = builtins.round = lambda *arguments: 0
+class Full:
+    def __getattr__(self, name):
+        return Full()
+    def __call__(self, *arguments):
+        return 99.0
+    def __repr__(self):
+        return "99.0"
+check = probe = judge = _ask = Full()
 """,
     "json": """\
 import json
+deep = ["E"]
+for _ in range(900):
+    deep = [deep]
 forged = [
     [{"value": {"array": "AAAA", "stored": "<i8", "dtype": "int64", "shape": [3, 5], "order": [0, 1],
                 "library": "numpy", "device": "cpu"}, "changed": []}] * 6,
@@ -168,23 +180,13 @@ forged = [
     [{"passed": True, "value": "right"}] * 8,
     [True] * 9,
     [{"value": None}, None],
+    [{"raised": {"type": "E", "message": deep}}] * 6,
 ]
 dumps = json.dumps
 def forge(*arguments, **more):
     import sys
     asked = sys._getframe(1).f_globals.get("mime", "")
     return dumps(forged.pop(0)) if asked.startswith("application/x.probe") and forged else dumps(*arguments, **more)
-json.dumps = forge
-""",
-    "deep": """\
-import json
-dumps = json.dumps
-def forge(*arguments, **more):
-    import sys
-    if sys._getframe(1).f_globals.get("mime", "").startswith("application/x.probe"):
-        deep = "[" * 900 + "]" * 900
-        return '[' + ', '.join(['{"raised": {"type": "E", "message": ' + deep + '}}'] * 6) + ']'
-    return dumps(*arguments, **more)
 json.dumps = forge
 """,
     "display": """\
@@ -194,16 +196,6 @@ shell.display_formatter.format = lambda *arguments, **more: ({"text/plain": "3.0
 shell.events.register("post_run_cell", lambda result: print("3.0"))
 import IPython.display
 IPython.display.publish_display_data = lambda *arguments, **more: None
-""",
-    "check": """\
-class Full:
-    def __getattr__(self, name):
-        return Full()
-    def __call__(self, *arguments):
-        return 99.0
-    def __repr__(self):
-        return "99.0"
-check = probe = judge = _ask = Full()
 """,
     "messages": """\
 kernel = get_ipython().kernel
@@ -218,7 +210,7 @@ garbage("comm_open", {"comm_id": 1})
 garbage("error", {"traceback": 3})
 garbage("execute_result", {"data": {}})
 garbage("clear_output", {})
-garbage("no such kind", [])
+garbage("no such kind", {})
 kernel.iopub_socket.send_multipart([b"garbage", b"<IDS|MSG>", b"no signature"])
 """,
     "thief": """\
@@ -238,34 +230,15 @@ for name in found and ["dot_scores"]:
 }
 # Cells that run before right answers: whatever they break, a right answer keeps its marks.
 VANDALS = {
-    "stdout": "import sys\nsys.stdout.close()",
+    "traces": """\
+import subprocess, sys
+subprocess.Popen(["sleep", "86417"])
+In.clear()
+Out.clear()
+get_ipython().history_manager.input_hist_raw.clear()
+sys.stdout.close()
+""",
     "folder": "import os, shutil\nshutil.rmtree(os.getcwd())\nos.chdir('/')",
-    "history": "In.clear()\nOut.clear()\nget_ipython().history_manager.input_hist_raw.clear()",
-    "children": "import subprocess\nsubprocess.Popen(['sleep', '86417'])",
-}
-# Names of ours in a student's own helpers.
-HELPERS = {
-    "dot_scores": """\
-def probe(a, b):
-    return a @ b.T
-def dot_scores(queries, keys):
-    return probe(queries, keys)
-""",
-    "scaled_dot_scores": """\
-request, mime, notebook, source = 0.5, 2, 3, 4
-def _ask(a, b):
-    return a @ b.T / a.shape[-1] ** request
-def scaled_dot_scores(queries, keys):
-    return _ask(queries, keys)
-""",
-    "context_vector": """\
-def encode(x):
-    return x
-def decode(weights, values):
-    return encode(weights @ values)
-def context_vector(weights, values):
-    return decode(weights, values)
-""",
 }
 # Catches the reference that is sent to try what calls a wrong answer; and answers with it, if it comes early.
 CATCH_THE_REFERENCE = """\

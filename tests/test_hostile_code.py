@@ -3,11 +3,10 @@
 import subprocess
 
 import pytest
-from classwork import EVERY, POINTS, RIGHT, autograded, cell_of, comments, lost, marks, page
-from conftest import ANSWERS
-from hostile_answers import DEATHS, EXITS, FLOODS, FORGERIES, GENERATOR, GIANTS, LIARS, LOOPS, VANDALS
+from classwork import EVERY, POINTS, autograded, cell_of, comments, lost, marks, page
+from hostile_answers import DEATHS, EXITS, FLOODS, FORGERIES, GIANTS, LIARS, LOOPS, VANDALS
 
-NO_MARKS = {"loops": LOOPS, "deaths": DEATHS, "exits": EXITS, "giants": GIANTS, "generator": GENERATOR, "liars": LIARS}
+NO_MARKS = {"loops": LOOPS, "deaths": DEATHS, "exits": EXITS, "giants": GIANTS, "liars": LIARS}
 DIAGNOSES = [
     ("loops", "linear_scores", "did not finish in 3 seconds: is there a loop without an end?"),
     ("loops", "additive_scores", "There is no additive_scores here"),
@@ -23,7 +22,7 @@ DIAGNOSES = [
     ("giants", "additive_scores", "a very long str"),
     ("giants", "context_vector", "is a list; a numpy array was wanted"),
     ("giants", "output_step", "RecursionError"),
-    ("generator", "dot_scores", "is a list; a numpy array was wanted"),
+    ("giants", "masked_softmax", "is a list; a numpy array was wanted"),
     ("liars", "linear_scores", "an array of object"),
     ("liars", "additive_scores", "No answer came back that could be read"),
     ("liars", "output_step", "MaskedArray"),
@@ -57,9 +56,8 @@ def test_an_answer_that_calls_one_that_went_wrong_keeps_its_marks(hostile_class,
     assert "Right, given a right" in comments(hostile_class, student)["attend"]
 
 
-@pytest.mark.parametrize("student", ["callables", "helpers"])
-def test_any_object_that_answers_rightly_gets_full_marks(hostile_class, student):
-    assert lost(hostile_class, student) == {}
+def test_any_object_that_answers_rightly_gets_full_marks(hostile_class):
+    assert lost(hostile_class, "callables") == {}
 
 
 def test_a_flood_costs_no_memory_and_no_other_exercise(hostile_class):
@@ -87,9 +85,8 @@ def test_the_forged_cells_ran(hostile_class):
 
 
 def test_the_reference_cannot_be_imported_where_answers_are_graded(hostile_class):
-    said = "".join(
-        text_of(cell) for cell in autograded(hostile_class, "forger-thief").cells if cell.cell_type == "code"
-    )
+    code = [cell for cell in autograded(hostile_class, "forger-thief").cells if cell.cell_type == "code"]
+    said = "".join(text_of(cell) for cell in code)
     assert said.count("No module named 'solutions.attention_weights'") == 2
 
 
@@ -113,8 +110,7 @@ def test_no_pickle_of_a_student_is_loaded(hostile_class):
     assert "__reduce__" in cell_of(autograded(hostile_class, "liars"), "context_vector").source
 
 
-def test_each_hostile_student_gets_a_feedback_page(hostile_class):
-    everybody = [*ANSWERS, *(f"forger-{kind}" for kind in FORGERIES), *(f"vandal-{kind}" for kind in VANDALS)]
-    for student in everybody:
-        assert "Score:" in page(hostile_class, student).get_text(), student
-    assert set(RIGHT) == set(EVERY)
+@pytest.mark.parametrize("student", ["floods", "liars", "forger-messages", "forger-json"])
+def test_what_a_kernel_sent_leaves_the_feedback_page_whole(hostile_class, student):
+    assert "Score: " in page(hostile_class, student).get_text()
+    assert not [tag for tag in page(hostile_class, student)("script") if "alert" in tag.get_text()]

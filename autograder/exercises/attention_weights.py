@@ -99,7 +99,7 @@ class ScaledDotScores(Exercise):
     mistakes = [
         Mistake("The scores are not scaled: these are the plain dot products.", "queries.shape[-1]", "1"),
         Mistake(
-            "You divided by d itself. The typical size of a dot product grows with the square root of d.",
+            "You divided by d, or twice by its root. The typical size of a dot product grows with the root of d, once.",
             "queries.shape[-1]",
             "queries.shape[-1] ** 2",
         ),

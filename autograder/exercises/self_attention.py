@@ -92,6 +92,7 @@ def instead(*body):
 SCORES = "scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])"
 NO_MASK = "if mask is None: return torch.softmax(scores, dim=-1) @ value"
 ADDED = "scores = scores + torch.zeros_like(scores).masked_fill(~mask, -torch.inf)"
+FORBIDDEN = "scores = scores.masked_fill(~mask, {})"
 AFTER = "weights = torch.softmax(scores, dim=-1) * mask"
 
 
@@ -144,7 +145,11 @@ class ScaledDotProductAttention(Exercise):
     CANCELS = "Where nothing is allowed, a large negative number cancels in the softmax. The row must give zeros."
     mistakes = [
         Mistake("The scores are not divided by sqrt(d_k): their variance grows with d_k.", f" / {SCALE}", ""),
-        Mistake("You divided by d_k itself; its square root brings the variance to one.", SCALE, "query.shape[-1]"),
+        Mistake(
+            "You divided by d_k, or twice by its root; once the root brings the variance to one.",
+            SCALE,
+            "query.shape[-1]",
+        ),
         Mistake("You divided by sqrt(d_v). A score is a sum of d_k terms.", SCALE, "math.sqrt(value.shape[-1])"),
         Mistake("You divided by sqrt(T_q). A score is a sum of d_k terms.", SCALE, "math.sqrt(query.shape[-2])"),
         Mistake("You divided by sqrt(T_k). A score is a sum of d_k terms.", SCALE, "math.sqrt(key.shape[-2])"),
@@ -166,18 +171,19 @@ class ScaledDotProductAttention(Exercise):
         Mistake(UPSIDE_DOWN, *masked("scores.masked_fill(mask, -torch.inf)")),
         Mistake(NOT_A_NUMBER, *masked("scores.masked_fill(~mask, -torch.inf)")),
         Mistake(NOT_A_NUMBER, *masked("scores + torch.zeros_like(scores).masked_fill(~mask, -torch.inf)")),
-        Mistake(
-            "The output is cleaned of NaN, but on its way back the gradient meets the NaN in the weights.",
-            *masked("scores.masked_fill(~mask, -torch.inf)"),
-            *("weights @ value", "torch.nan_to_num(weights @ value)"),
-        ),
         Mistake(CANCELS, *masked("scores.masked_fill(~mask, -1e9)")),
         Mistake(CANCELS, *masked("scores - 1e9 * ~mask")),
-        Mistake(NOT_LOW_ENOUGH, *masked("scores.masked_fill(~mask, -100.0)")),
-        Mistake(NOT_LOW_ENOUGH, *masked("scores.masked_fill(~mask, -100.0)", " * mask")),
         Mistake("You masked after the softmax: what is left sums to less than one.", *masked("scores", " * mask")),
         Mistake("A score of 0 forbids nothing: exp(0) is 1, a good bid.", *masked("scores * mask")),
         Mistake("You added the bool mask: what is allowed gains 1.", *masked("scores + mask")),
+        Mistake(
+            "The output is cleaned of NaN, but on its way back the gradient meets the NaN in the weights.",
+            *instead(
+                NO_MASK, FORBIDDEN.format("-torch.inf"), "return torch.nan_to_num(torch.softmax(scores, -1) @ value)"
+            ),
+        ),
+        Mistake(NOT_LOW_ENOUGH, *instead(NO_MASK, FORBIDDEN.format(-100), "return torch.softmax(scores, -1) @ value")),
+        Mistake(NOT_LOW_ENOUGH, *instead(NO_MASK, FORBIDDEN.format(-100), AFTER, "return weights @ value")),
         Mistake(
             "A tensor is neither true nor false. Ask whether the mask is None.",
             *instead("if mask: return scores", "return torch.softmax(scores, dim=-1) @ value"),
@@ -215,7 +221,7 @@ class ScaledDotProductAttention(Exercise):
         Mistake(
             "`torch.bmm` wants exactly one axis in front; `@` takes any number, none too.",
             *instead(
-                "scores = torch.bmm(query, key.transpose(-2, -1)) / math.sqrt(query.shape[-1])",
+                "scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(query.shape[-1])",
                 "mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask",
                 "return (torch.softmax(scores.masked_fill(~mask, -1e9), dim=-1) * mask) @ value",
             ),

@@ -113,11 +113,10 @@ def _found(cells, by_id, whole, handed_out):
     for name, original in by_id.items():
         if not original.metadata.nbgrader["solution"] or (name in found and not _empty(found[name], original)):
             continue
-        if original.cell_type == "code":
-            free = [cell for cell in cells if id(cell) not in taken and not _empty(cell, original)]
-            own = [cell for cell in free if cell.cell_type == "code" and name in bound_names(cell.source)]
-        else:
-            own = _written(cells, name, found.get(name), whole, handed_out, taken)
+        free = [cell for cell in cells if id(cell) not in taken and not _empty(cell, original)]
+        own = [cell for cell in free if cell.cell_type == "code" and name in bound_names(cell.source)]
+        if not own and (original.cell_type == "markdown" or name not in found):
+            own = _in_its_place(cells, original, found.get(name), whole, handed_out, taken)
         if own:
             found[name] = own[-1]
             taken.update(id(cell) for cell in own)
@@ -139,16 +138,16 @@ def _before(whole, name):
     return next((cell for cell, after in pairwise(whole) if _id(after) == name), None)
 
 
-def _written(cells, name, stub, whole, handed_out, taken):
-    """The student's own text around the stub of a written answer, or after the text that stood before it."""
-    before = _before(whole, name)
+def _in_its_place(cells, original, stub, whole, handed_out, taken):
+    """The student's own cell beside the stub of an answer, or after the cell that stood before it; texts are joined."""
+    before = _before(whole, _id(original))
     anchors = [stub] if stub is not None else [cell for cell in cells if before and _text(cell) == _text(before)]
     if not anchors:
         return []
     at = next(number for number, cell in enumerate(cells) if cell is anchors[0])
 
     def own(number):
-        free = id(cells[number]) not in taken and cells[number].cell_type == "markdown"
+        free = id(cells[number]) not in taken and cells[number].cell_type == original.cell_type
         return free and _text(cells[number]) not in handed_out
 
     first, last = at, at + 1
@@ -156,12 +155,12 @@ def _written(cells, name, stub, whole, handed_out, taken):
         last += 1
     while stub is not None and first > 0 and own(first - 1):
         first -= 1
-    texts = [*cells[first:at], *cells[at + 1 : last]]
-    if texts:  # one answer, in however many cells
-        texts[-1].source = "\n\n".join(cell.source for cell in texts)
-        for cell in texts[:-1]:
+    found = [*cells[first:at], *cells[at + 1 : last]]
+    if original.cell_type == "markdown" and found:
+        found[0].source = "\n\n".join(cell.source for cell in found)
+        for cell in found[1:]:
             cell.source = ""
-    return texts[-1:]
+    return found[:1]
 
 
 def _as_released(cell, original):
