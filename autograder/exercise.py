@@ -44,6 +44,7 @@ class Case:
     """One call: what it shows, and the arguments by name. Arguments are given by position where they can be."""
 
     make = weights = method = None
+    training = False
 
     def __init__(self, shows, **arguments):
         self.shows, self.arguments = shows, arguments
@@ -67,13 +68,14 @@ class Case:
 class ModuleCase(Case):
     """One call of an instance: `make` builds it, `weights` (a state dict) go into it, then `method` is called.
 
-    Compared are the outputs and, unless switched off, the gradients of inputs and parameters.
+    Compared are the outputs and, unless switched off, the gradients of inputs and parameters. The module is in
+    evaluation mode, unless `training`.
     """
 
-    def __init__(self, shows, make, weights=None, call=None, method="", gradients=True):
+    def __init__(self, shows, make, weights=None, call=None, method="", gradients=True, training=False):
         super().__init__(shows, **(call or {}))
         self.make, self.weights, self.method = make, weights or {}, method
-        self.gradients = gradients and bool(weights)
+        self.gradients, self.training = gradients and bool(weights), training
 
 
 class Mistake:

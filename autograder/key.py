@@ -120,5 +120,5 @@ def _request(exercise, case):
     if case.make is not None:
         request["make"] = {name: encode(value) for name, value in case.make.items()}
         request["weights"] = {name: encode(value) for name, value in case.weights.items()}
-        request["method"] = method
+        request["method"], request["training"] = method, case.training
     return request

@@ -27,6 +27,8 @@ def encode(value, depth=0):
     """The JSON form of a value. Anything that is not plain becomes {"opaque": its type}."""
     kind = type(value)
     torch = sys.modules.get("torch")
+    if isinstance(value, tuple) and hasattr(value, "_fields"):  # a named tuple is a tuple
+        value, kind = tuple(value), tuple
     if value is None or kind in (bool, int, str):
         return {"plain": value} if kind is not str or len(value) < MAX_BYTES else {"opaque": "a very long str"}
     if kind is float:
@@ -217,7 +219,7 @@ def _outcome(answer, case, namespace):
         value = np.stack([np.asarray(function(*positional, **named)) for _ in range(case["repeat"])])
     else:
         value = function(*positional, **named)
-    if inspect.isgenerator(value):
+    if inspect.isgenerator(value) or isinstance(value, (map, zip)):
         value = list(value)
     changed = [name for name, before in originals.items() if not _equal(before, arguments[name])]
     outcome = {"value": encode(value), "changed": changed}
@@ -244,7 +246,7 @@ def _built(answer, case, namespace):
         sentences = [f"missing: {', '.join(missing)}"] if missing else []
         sentences += [f"not wanted: {', '.join(extra)}"] if extra else []
         return instance, "; ".join(sentences)
-    instance.to(next(iter(weights.values())).dtype).eval()
+    instance.to(next(iter(weights.values())).dtype).train(case["training"])
     instance.load_state_dict(weights)
     return instance, ""
 

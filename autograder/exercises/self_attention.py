@@ -372,6 +372,8 @@ class SelfAttentionHead(Exercise):
         yield ModuleCase("a causal mask", sizes, weights, {"x": x, "mask": past})
         yield ModuleCase("a padding mask, one row for every query", sizes, weights, {"x": x, "mask": real})
         yield ModuleCase("a position that may attend to nothing", sizes, weights, {"x": x, "mask": real & past})
+        given = {"x": x, "mask": past}
+        yield ModuleCase("nothing is dropped at random in training", sizes, weights, given, training=True)
 
     QUERY, ROOT = "(self.query(x)", "math.sqrt(self.key.out_features"
     BY_HAND = (
