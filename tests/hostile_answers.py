@@ -28,11 +28,12 @@ DEATHS = {
     "softmax": "def softmax(*arguments):\n    import os, signal\n    os.kill(os.getpid(), signal.SIGKILL)",
     "context_vector": """\
 import sys
+class Deeper:
+    def __getattr__(self, name):
+        return getattr(self, name)
 def context_vector(*arguments):
     sys.setrecursionlimit(10**9)
-    def deeper(*more):
-        return deeper(*more, [more])
-    return deeper()
+    return Deeper().deeper
 """,
     "output_step": "import os\nos._exit(0)",
 }

@@ -91,7 +91,9 @@ def test_an_untouched_notebook_gets_nothing_and_a_friendly_word(graded_class):
 
 def test_a_syntax_error_costs_one_exercise(graded_class):
     assert lost(graded_class, "syntax-error") == {"linear_scores": 0}
-    assert "SyntaxError" in page(graded_class, "syntax-error").text
+    said = "The cell of linear_scores stopped with SyntaxError: '(' was never closed (line 1)."
+    assert comments(graded_class, "syntax-error")["linear_scores"] == said
+    assert said in plain(page(graded_class, "syntax-error").text)
 
 
 def test_a_written_answer_waits_for_a_person(graded_class):

@@ -61,7 +61,7 @@ class Session:
     verdicts: dict = field(default_factory=dict)
     _ran: list = field(default_factory=list)  # the cells to run again in a new kernel
     _blocked: set = field(default_factory=set)  # exercises that stopped or killed the kernel
-    _stopped: dict = field(default_factory=dict)  # {answer: the error that stopped its cell}
+    _stopped: dict = field(default_factory=dict)  # {answer: how its cell came to an early end}
     _restarts: int = 0
     _deadline: float = 0.0
 
@@ -84,12 +84,15 @@ class Session:
         try:
             outputs = self.kernel.run(source, self._seconds(self.cell_seconds))
         except TooSlow as slow:
+            self._stopped[answer] = f"did not finish: {slow}"
             return [*slow.outputs, _problem("TooSlow", str(slow))]
         except Lost as lost:
+            self._stopped[answer] = f"did not finish: {lost}"
             self._restart()
             return [*lost.outputs, _problem("KernelDied", f"{lost}; the cells before it were run again without it")]
         self._ran.append(source)
-        self._stopped[answer] = next((f"{each.ename}: {each.evalue}" for each in outputs if "ename" in each), "")
+        errors = [f"stopped with {each.ename}: {each.evalue}" for each in outputs if "ename" in each]
+        self._stopped[answer] = re.sub(r"\(\S+\.py, line", "(line", errors[0]) if errors else ""
         return outputs
 
     def grade(self, name):
@@ -124,8 +127,7 @@ class Session:
             return failure(wanted, f"`{name}` could not be tried: {lost}.")
         verdict = judged(wanted, outcomes)
         if self._stopped.get(name) and verdict.difference is not None and verdict.difference.kind == "missing":
-            error = re.sub(r"\(\S+\.py, line", "(line", self._stopped[name]).rstrip(".")
-            return failure(wanted, f"The cell of `{name}` stopped with {error}.")
+            return replace(verdict, sentence=f"The cell of `{name}` {self._stopped[name].rstrip('.')}.")
         return verdict
 
     def _not_to_call(self):
