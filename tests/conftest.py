@@ -22,7 +22,7 @@ from hostile_answers import (
     WRONG,
 )
 from nbformat.v4 import new_code_cell
-from ordinary_answers import AGAIN, RAISES_A_SCRIPT, STUDENTS, with_scripts
+from ordinary_answers import AGAIN, RAISES_A_SCRIPT, students, with_scripts
 
 from autograder.grading.classroom import Classroom
 
@@ -113,7 +113,7 @@ def handed_in(folder):
 def graded_class(new_class):
     """A class in which students do what students do, graded and given feedback by nbgrader's commands; its folder."""
     folder = new_class()
-    for student, answers in (STUDENTS | {student: STUDENTS[like] for student, like in AGAIN.items()}).items():
+    for student, answers in (students() | {student: students()[like] for student, like in AGAIN.items()}).items():
         notebook = answered(folder, answers)
         cell_of(notebook, "question-why_rnn_forgets").source = f"The state is rewritten at each step, says {student}."
         hand_in(folder, student, notebook)

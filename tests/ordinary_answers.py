@@ -1,5 +1,7 @@
 """What students hand in on an ordinary day: right, right in another way, mistaken, half done; and one with scripts."""
 
+from functools import cache
+
 from classwork import CHAPTER, RIGHT
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
@@ -7,17 +9,28 @@ from autograder.exercises import exercises, find
 from autograder.grading.example_class import answers_of
 
 FIRST_MISTAKES = {exercise.name: exercise.mistakes[0] for exercise in exercises(CHAPTER)}
-# Two mistakes of softmax that show beside each other.
-TWO = [find("softmax").mistakes[0], next(each for each in find("softmax").mistakes if "axis" in each.hint)]
-STUDENTS = {
-    "right": RIGHT,
-    "in-other-ways": answers_of(CHAPTER)["ben-in-other-ways"],
-    "mistaken": {name: find(name).source_with([mistake]) for name, mistake in FIRST_MISTAKES.items()},
-    "wrong-softmax": RIGHT | {"softmax": find("softmax").source_with(TWO[:1])},
-    "two-at-once": RIGHT | {"softmax": find("softmax").source_with(TWO)},
-    "syntax-error": RIGHT | {"linear_scores": "def linear_scores(queries, keys, W, b:\n    return 0"},
-}
+# Large scores overflow, and the sum runs along the last axis whichever is asked for.
+TWO_MISTAKES = """\
+def softmax(scores, axis=-1):
+    e = np.exp(scores)
+    return e / e.sum(axis=-1, keepdims=True)
+"""
 ALERT = "<script>alert('{}')</script>"
+
+
+@cache
+def students():
+    """{student: {exercise: source}}."""
+    return {
+        "right": RIGHT,
+        "in-other-ways": answers_of(CHAPTER)["ben-in-other-ways"],
+        "mistaken": {name: find(name).source_with([mistake]) for name, mistake in FIRST_MISTAKES.items()},
+        "wrong-softmax": RIGHT | {"softmax": find("softmax").source_with([FIRST_MISTAKES["softmax"]])},
+        "two-at-once": RIGHT | {"softmax": TWO_MISTAKES},
+        "syntax-error": RIGHT | {"linear_scores": "def linear_scores(queries, keys, W, b:\n    return 0"},
+    }
+
+
 # Graded once more by a test of its own.
 AGAIN = {"regraded": "two-at-once", "graded-by-api": "wrong-softmax", "graded-by-the-button": "syntax-error"}
 RAISES_A_SCRIPT = f"""\

@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 from bs4 import BeautifulSoup
 from classwork import BIN, CHAPTER, NOTEBOOK, OUTSIDE, autograded, lost
-from test_grading import plain
+from test_grading import assert_harmless, plain
 
 from autograder.exercises import questions
 
@@ -82,6 +82,13 @@ def test_a_submission_shows_marks_diagnosis_and_the_rubric(server):
     comments = {each["name"]: each for each in json.loads(server.fetch(f"api/comments?submission_id={number}"))}
     assert comments["softmax"]["auto_comment"]
     assert comments["attend"]["auto_comment"] == "Right, given a right softmax; mend softmax first."
+
+
+def test_no_script_of_a_student_is_live_in_formgrader(server):
+    _, shown = server.submission("scripts")
+    assert_harmless(shown)
+    assert "<script>alert('words')</script>" in shown.text
+    assert not shown.select("#softmax") and not shown.select("b.score")
 
 
 def test_the_button_grades_a_student_on_cases_of_its_own(server, graded_class):
