@@ -9,6 +9,7 @@ import base64
 import contextlib
 import inspect
 import io
+import itertools
 import linecache
 import random
 import sys
@@ -20,6 +21,7 @@ import numpy as np
 MAX_BYTES = 4 << 20  # of one array
 MAX_ITEMS = 2000
 MAX_DEPTH = 8
+MAX_PRINTED = 400  # characters of what one call prints
 NUMBERS = "biufc"  # the kinds of dtype that may travel
 
 
@@ -161,9 +163,17 @@ def _seed(seed):
         sys.modules["torch"].default_generator.manual_seed(seed)
 
 
+class Kept(io.StringIO):
+    """Keeps the beginning of what is printed: a loop that prints must not fill the memory."""
+
+    def write(self, text):
+        super().write(text[: max(0, MAX_PRINTED - self.tell())])
+        return len(text)
+
+
 def _quietly(answer, case, namespace):
     """One outcome; what the answer prints or warns is kept aside, what it raises is told."""
-    printed = io.StringIO()
+    printed = Kept()
     _seed(case.get("seed", 0))
     with warnings.catch_warnings(), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         warnings.simplefilter("ignore")
@@ -174,7 +184,7 @@ def _quietly(answer, case, namespace):
         except (Exception, SystemExit) as error:
             outcome = {"raised": _raised(error)}
     if printed.getvalue():
-        outcome["printed"] = printed.getvalue()[:400]
+        outcome["printed"] = printed.getvalue()
     return outcome
 
 
@@ -220,7 +230,7 @@ def _outcome(answer, case, namespace):
     else:
         value = function(*positional, **named)
     if inspect.isgenerator(value) or isinstance(value, (map, zip)):
-        value = list(value)
+        value = list(itertools.islice(value, MAX_ITEMS + 1))  # it may have no end
     changed = [name for name, before in originals.items() if not _equal(before, arguments[name])]
     outcome = {"value": encode(value), "changed": changed}
     if case["gradients"]:

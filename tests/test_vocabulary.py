@@ -10,8 +10,9 @@ from torch import nn
 
 from autograder.draw import array, tensor, weights_of
 from autograder.exercise import Case, Code, Exercise, Mistake, ModuleCase, Seeded
+from autograder.exercises import find
 from autograder.judge import judge
-from autograder.key import key_of, outcomes_of
+from autograder.key import PUBLIC_SEED, key_of, outcomes_of
 from autograder.probe import probe
 
 
@@ -337,3 +338,19 @@ def test_marks_are_in_proportion_to_the_cases():
     verdict = verdict_on(Centre, columns_only)
     assert verdict.passed == ("one mean a column",)
     assert verdict.marks == 0.33
+
+
+def test_of_what_an_answer_prints_or_yields_without_end_only_the_beginning_is_kept():
+    def chatty(queries, keys):
+        for _ in range(10_000):
+            print("x" * 1000)
+        return queries
+
+    def endless(queries, keys):
+        while True:
+            yield 1
+
+    key = key_of(find("dot_scores"), PUBLIC_SEED)
+    assert len(judge(key, outcomes_of(find("dot_scores"), chatty, key.request)).printed) == 400
+    said = judge(key, outcomes_of(find("dot_scores"), endless, key.request)).sentence
+    assert said == "The output is a list; a numpy array was wanted."
